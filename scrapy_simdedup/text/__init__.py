@@ -1,0 +1,1 @@
+"""From a response body to weighted terms: extract, normalise, segment, weigh."""

@@ -1,0 +1,62 @@
+"""HTML to main text with trafilatura: navigation, logo, consent and copyright are noise."""
+
+from __future__ import annotations
+
+import codecs
+import logging
+
+from w3lib.encoding import html_to_unicode
+
+from scrapy_simdedup.text.normalise import clean
+
+_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+# What trafilatura and its helpers log is about their own heuristics and may quote the page.
+_CHATTY = ("trafilatura", "htmldate", "justext")
+
+
+def decode(body: bytes) -> str:
+    """Decode the bytes of a stored page, which came without its Content-Type header.
+
+    A byte order mark decides, then validity as UTF-8 (tools save pages in it and leave the
+    old ``meta`` in), then ``meta``, then a guess. Undecodable bytes become U+FFFD.
+    """
+    if not body.startswith(_MARKS):
+        try:
+            return body.decode("utf-8")
+        except UnicodeDecodeError:
+            pass
+    return html_to_unicode(None, body, auto_detect_fun=_guess)[1]
+
+
+def _guess(body: bytes) -> str:
+    for encoding in ("gb18030", "cp1252"):
+        try:
+            body.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        return encoding
+    return "latin-1"
+
+
+def extract(html: str) -> str:
+    """Return the main text of a decoded page, ``""`` where there is none.
+
+    Comments are off (a page is the same page when it gets one more), tables are on (a page of
+    results differs in its cells), and ``deduplicate`` stays off: it keeps state from call to
+    call, so that the same page yields less and less text (adbar/trafilatura#778).
+    """
+    import trafilatura
+
+    for name in _CHATTY:
+        logger = logging.getLogger(name)
+        if logger.level == logging.NOTSET:
+            logger.setLevel(logging.CRITICAL)
+    text = trafilatura.extract(
+        clean(html),
+        fast=True,
+        include_comments=False,
+        include_tables=True,
+        deduplicate=False,
+    )
+    return text or ""

@@ -1,0 +1,62 @@
+"""Text to terms, by script: jieba for Han, Unicode words elsewhere, n-grams without spaces.
+
+Han runs are cut by jieba with the HMM off (its answer then depends on the dictionary alone).
+Kana, Thai, Lao, Khmer and Burmese are written without spaces and become character n-grams.
+Everything else is a word: a run of letters, marks and digits as Unicode classes them, so that
+no script comes out empty (an a-z tokenizer calls all Arabic or Chinese texts equal).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+import regex
+
+from scrapy_simdedup.text import chinese
+
+# Latin text, the usual punctuation and signs included, has no marks and no script of its own
+# rules: there the standard library's faster engine finds the same words.
+_BEYOND_LATIN = re.compile(r"[^\x00-\u02ff\u2000-\u2bff]")
+_LATIN_WORD = re.compile(r"[^\W_]+")
+_RUN = regex.compile(
+    r"(?P<han>\p{Han}+)"
+    r"|(?P<kana>[\p{Hiragana}\p{Katakana}ー]+)"
+    r"|(?P<seasian>[\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]+)"
+    r"|(?P<word>[[\p{L}\p{M}\p{N}]"
+    r"--[\p{Han}\p{Hiragana}\p{Katakana}ー\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]]+)",
+    flags=regex.VERSION1,
+)
+
+# Kana stands between kanji in runs of one to four characters; the others run on for sentences.
+_KANA_GRAM = 2
+_SEASIAN_GRAM = 3
+
+
+def _grams(run: str, size: int) -> Iterator[str]:
+    if len(run) <= size:
+        yield run
+    else:
+        yield from (run[at : at + size] for at in range(len(run) - size + 1))
+
+
+def segment(text: str, cut: Callable[[str], list[str]] | None = None) -> list[str]:
+    """Return the terms of a normalised text, in reading order, repetitions included.
+
+    ``cut`` segments a run of Han characters; by default jieba's own dictionary does, which is
+    loaded when the first such run comes.
+    """
+    if _BEYOND_LATIN.search(text) is None:
+        return _LATIN_WORD.findall(text)
+    cut = cut or chinese.cut
+    terms: list[str] = []
+    for match in _RUN.finditer(text):
+        run = match.group()
+        kind = match.lastgroup
+        if kind == "word":
+            terms.append(run)
+        elif kind == "han":
+            terms.extend(cut(run))
+        else:
+            terms.extend(_grams(run, _KANA_GRAM if kind == "kana" else _SEASIAN_GRAM))
+    return terms
