@@ -1,0 +1,76 @@
+"""The protocol of a method: rows to store, ranges to probe, and a rule that disposes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from scrapy_simdedup.index.bands import Candidates, Plan, Rows
+from scrapy_simdedup.text.document import Document
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How near is near: what of the settings a judgement depends on.
+
+    ``distances`` holds (minimum distinct terms, bits) by falling minimum; ``resemblance`` and
+    ``containment`` run from 0 to 1, and both at 0 switch verification off.
+    """
+
+    distances: tuple[tuple[int, int], ...] = ((0, 3),)
+    resemblance: float = 0.3
+    containment: float = 0.6
+
+    def distance_for(self, terms: int) -> int:
+        """Return the bit limit for a text of that many distinct terms, -1 where there is none."""
+        return next((bits for least, bits in self.distances if terms >= least), -1)
+
+    @property
+    def verified(self) -> bool:
+        """Whether resemblance and containment have a say."""
+        return self.resemblance > 0 or self.containment > 0
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a comparison of a new page with a kept one found."""
+
+    distance: int
+    within_distance: bool
+    resemblance: float
+    containment: float
+    resembles: bool
+
+
+class Method(Protocol):
+    """One way to call two pages near-duplicates.
+
+    A method signs a document, stores rows ``(band, key)`` of its signature part, plans which
+    ranges of rows to probe, picks candidate pages from what they hold, and accepts or refuses
+    a candidate on the evidence. Bands are numbered from 0 within the method, keys are unsigned
+    64-bit integers.
+    """
+
+    @property
+    def name(self) -> str:
+        """The name in ``SIMDEDUP_METHODS``."""
+
+    @property
+    def bands(self) -> int:
+        """How many bands the method's rows use."""
+
+    def sign(self, document: Document) -> bytes:
+        """Return the method's part of the signature."""
+
+    def rows(self, part: bytes) -> Rows:
+        """Return the rows to store for a signature part."""
+
+    def plan(self, part: bytes, terms: int, limits: Limits, size: int) -> Plan:
+        """Return which rows may belong to near pages, in an index of ``size`` pages."""
+
+    def pick(self, part: bytes, terms: int, limits: Limits, found: Candidates) -> Sequence[int]:
+        """Return the numbers of candidate pages among the rows found, best first."""
+
+    def accepts(self, evidence: Evidence, limits: Limits) -> bool:
+        """Tell whether the evidence makes the new page a duplicate of the kept one."""

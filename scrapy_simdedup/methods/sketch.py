@@ -1,0 +1,147 @@
+"""Bottom-k sketch (Broder 1997): resemblance, and containment with its direction.
+
+What is kept of a page is a uniform sample of its distinct 3-shingles: the 128 smallest hashes
+as 16-bit tags, the largest of them, and the size of the set. A new page's whole shingle set is
+held against that sample. Both sets are cut at the sample's largest hash, and within that cut
+the sample is complete, so two ratios are unbiased estimates: how much of the new page is in
+the old one, and how much of the old one is in the new page.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from scrapy_simdedup.index.bands import Candidates, Plan, Range, Rows
+from scrapy_simdedup.methods.base import Evidence, Limits
+from scrapy_simdedup.text.document import Document, Hashes
+
+SAMPLE = 128
+SHINGLE = 3
+PARTS = 8
+
+# Rows that propose: the smallest 5-shingle hashes. Two in common make a candidate.
+_ROWS = 16
+_ROW_SHINGLE = 5
+_SHARED = 2
+
+# Template residue fills a key with pages; keys with more rows than this are not evidence.
+_MOST_ROWS = 48
+_MOST_CANDIDATES = 32
+
+# A part is new when less than this share of its sampled shingles is known.
+_KNOWN_SHARE = 0.25
+
+# A reworded copy keeps at least this much of the original, in all but two of its parts.
+_REWORDED = 0.35
+_MOST_NEW_PARTS = 2
+
+_ROW_KEY = np.dtype("<u4")
+_TAG = np.dtype("<u2")
+_HEADER = np.dtype([("size", "<u4"), ("rows", "<u2"), ("largest", "<u8")])
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """How a new page's shingles lie in a kept page's, estimated.
+
+    ``resemblance`` is the Jaccard index, ``containment`` the share of the new page that is in
+    the kept one, both from 0 to 1; ``new_parts`` counts those of eight equal parts of the new
+    page of which the kept page knows next to nothing.
+    """
+
+    resemblance: float
+    containment: float
+    new_parts: int
+
+
+def overlap(shingles: Hashes, part: bytes) -> Overlap:
+    """Hold a page's distinct shingles, in reading order, against another page's sketch."""
+    header, _, tags = _unpack(part)
+    size, largest = int(header["size"]), header["largest"]
+    if not size or not len(shingles):
+        return Overlap(0.0, 0.0, PARTS)
+    inside = shingles <= largest
+    known = np.zeros(len(shingles), dtype=bool)
+    known[inside] = np.isin(_tags(shingles[inside]), tags)
+    hits, sampled = int(known.sum()), int(inside.sum())
+    if not hits:
+        return Overlap(0.0, 0.0, PARTS)
+    # Tags of 16 bits can meet by chance; no more shingles are shared than the sample holds.
+    hits = min(hits, len(tags))
+    containment = hits / sampled
+    common = min(containment * len(shingles), hits / len(tags) * size, size, len(shingles))
+    resemblance = common / (size + len(shingles) - common)
+    new_parts = 0
+    for piece_inside, piece_known in zip(
+        np.array_split(inside, PARTS), np.array_split(known, PARTS), strict=True
+    ):
+        new_parts += int(piece_known.sum()) < _KNOWN_SHARE * int(piece_inside.sum())
+    return Overlap(resemblance, containment, new_parts)
+
+
+def resembles(found: Overlap, limits: Limits) -> bool:
+    """Tell whether the new page brings too little that the kept one lacks.
+
+    The two must resemble each other, and either most of the new page is in the kept one, or a
+    fair share of it is and nearly all its parts are known: that is a reworded copy, where a
+    page that wraps or quotes the other has whole parts of its own.
+    """
+    return found.resemblance >= limits.resemblance and (
+        found.containment >= limits.containment
+        or (found.containment >= _REWORDED and found.new_parts <= _MOST_NEW_PARTS)
+    )
+
+
+def _tags(hashes: Hashes) -> npt.NDArray[np.uint16]:
+    # The low bits: the high ones of the smallest hashes are all zero.
+    return hashes.astype(np.uint16)
+
+
+def _unpack(part: bytes) -> tuple[np.void, npt.NDArray[np.uint32], npt.NDArray[np.uint16]]:
+    header = np.frombuffer(part, dtype=_HEADER, count=1)[0]
+    keys = np.frombuffer(part, dtype=_ROW_KEY, count=header["rows"], offset=_HEADER.itemsize)
+    tags = np.frombuffer(part, dtype=_TAG, offset=_HEADER.itemsize + keys.nbytes)
+    return header, keys, tags
+
+
+class Sketch:
+    """Proposes pages that share two of sixteen row keys; resemblance and containment dispose."""
+
+    name = "sketch"
+    bands = 1
+
+    def sign(self, document: Document) -> bytes:
+        """Return header, row keys and tags: 14 + 4 * rows + 2 * tags bytes, 334 at most."""
+        shingles = document.shingles(SHINGLE)
+        sample = np.sort(shingles)[:SAMPLE]
+        rows = np.sort(document.shingles(_ROW_SHINGLE))[:_ROWS]
+        header = np.zeros(1, dtype=_HEADER)
+        header["size"] = len(shingles)
+        header["rows"] = len(rows)
+        header["largest"] = sample[-1] if len(sample) else 0
+        return header.tobytes() + rows.astype(_ROW_KEY).tobytes() + _tags(sample).tobytes()
+
+    def rows(self, part: bytes) -> Rows:
+        """Return a row for each row key (the low 32 bits of the hash)."""
+        _, keys, _ = _unpack(part)
+        return [(0, key) for key in dict.fromkeys(keys.tolist())]
+
+    def plan(self, part: bytes, terms: int, limits: Limits, size: int) -> Plan:
+        """Return one exact range for each row key; crowded keys are skipped."""
+        ranges = [Range(band, key, key) for band, key in self.rows(part)]
+        return Plan(ranges, most_rows=_MOST_ROWS)
+
+    def pick(self, part: bytes, terms: int, limits: Limits, found: Candidates) -> list[int]:
+        """Return the pages that share at least two row keys, most shared first."""
+        pages, shared = np.unique(found.pages, return_counts=True)
+        enough = shared >= _SHARED
+        pages, shared = pages[enough], shared[enough]
+        order = np.lexsort((pages, -shared))[:_MOST_CANDIDATES]
+        return [int(page) for page in pages[order]]
+
+    def accepts(self, evidence: Evidence, limits: Limits) -> bool:
+        """Tell whether the new page brings too little that the kept one lacks."""
+        return limits.verified and evidence.resembles
