@@ -1,0 +1,220 @@
+"""Every setting once: name, default, what it takes, and what it means."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import Field, dataclass, field, fields, replace
+from typing import Any
+
+from scrapy_simdedup import parse
+from scrapy_simdedup.exceptions import ConfigError
+from scrapy_simdedup.methods.base import Limits
+from scrapy_simdedup.parse import ItemRules
+
+PREFIX = "SIMDEDUP_"
+
+
+def _setting(
+    default: Any, read: Callable[[Any], Any], takes: str, meaning: str, *, request: bool = False
+) -> Any:
+    """Declare a setting; ``request`` ones can be overridden in ``meta["simdedup"]``.
+
+    ``default`` is as a user would write it; ``read`` turns that into the field's value and
+    raises ValueError or TypeError where it cannot.
+    """
+    return field(
+        default=read(default),
+        metadata={
+            "default": default,
+            "read": read,
+            "takes": takes,
+            "meaning": meaning,
+            "request": request,
+        },
+    )
+
+
+@dataclass(frozen=True)
+class Config:
+    """All ``SIMDEDUP_`` settings, checked. Field ``max_distance`` is ``SIMDEDUP_MAX_DISTANCE``."""
+
+    enabled: bool = _setting(True, parse.boolean, "a boolean", "Switches everything on or off.")
+    index: str = _setting(
+        ".scrapy/simdedup/%(spider)s.db",
+        parse.index_path,
+        "a file path",
+        "The index file. A relative path lies under `.scrapy/simdedup` of the project;"
+        " `%(spider)s` is the spider's name. Spiders that name one file share it.",
+    )
+    action: str = _setting(
+        "tag",
+        parse.one_of("tag", "drop-items", "drop"),
+        "`tag`, `drop-items` or `drop`",
+        "What happens to a duplicate page.",
+        request=True,
+    )
+    callbacks: tuple[str, ...] = _setting(
+        [],
+        parse.names,
+        "a list of callback names",
+        "The spider callbacks whose responses are judged; empty: all of them.",
+    )
+    item_fields: ItemRules = _setting(
+        {},
+        parse.item_rules,
+        'a dict: `{"html": FIELD}` or `{"text": FIELD or [FIELDS], "key": FIELD}`, or one such'
+        " dict for each item class path",
+        "Which items are judged by their own content.",
+    )
+    item_action: str = _setting(
+        "drop",
+        parse.one_of("drop", "tag"),
+        "`drop` or `tag`",
+        "What happens to a duplicate item that is judged by its own content.",
+    )
+    tag_field: str = _setting(
+        "",
+        parse.string,
+        "a field name",
+        "The item field that receives the verdict as a dict (None when unique); empty: none.",
+    )
+    methods: tuple[str, ...] = _setting(
+        ["simhash", "sketch"],
+        parse.methods,
+        "a list of `simhash`, `sketch`",
+        "A page is a duplicate when any of these methods says so.",
+    )
+    max_distance: tuple[tuple[int, int], ...] = _setting(
+        3,
+        parse.distances,
+        "0 to 64 bits, or a list of (minimum distinct terms, bits)",
+        "How many bits two simhashes may differ in.",
+        request=True,
+    )
+    min_resemblance: float = _setting(
+        0.3,
+        parse.share,
+        "0 to 1",
+        "How alike the two texts must be at least, as sets of shingles; 0 switches it off.",
+        request=True,
+    )
+    min_containment: float = _setting(
+        0.6,
+        parse.share,
+        "0 to 1",
+        "How much of the new text must be in the kept one; 0 switches it off.",
+        request=True,
+    )
+    min_terms: int = _setting(
+        12,
+        parse.whole(0, 10_000),
+        "0 to 10000",
+        "A text with fewer distinct terms (stop words do not count) is `skipped: too-short`.",
+        request=True,
+    )
+    scope: str = _setting(
+        "index",
+        parse.one_of("index", "site"),
+        "`index` or `site`",
+        "Whether pages match all pages of the index, or only those of their own site"
+        " (registered domain).",
+    )
+    since: str = _setting(
+        "ever",
+        parse.one_of("ever", "run"),
+        "`ever` or `run`",
+        "Whether copies are judged against all that was ever kept, or against this run alone.",
+    )
+    confirm: str = _setting(
+        "item",
+        parse.one_of("item", "close"),
+        "`item` or `close`",
+        "When a claim is settled: as soon as a page's items are, or when the feeds are stored.",
+    )
+    revisit_action: str = _setting(
+        "keep",
+        parse.one_of("keep", "tag", "drop-items"),
+        "`keep`, `tag` or `drop-items`",
+        "What happens to an unchanged page that is seen again.",
+        request=True,
+    )
+    reset: bool = _setting(
+        False,
+        parse.boolean,
+        "a boolean",
+        "Starts the run with an empty index; the old file is moved aside, not deleted.",
+    )
+    export: str = _setting(
+        "",
+        parse.export_path,
+        "a path that ends in .csv, .jsonl or one of these and .gz",
+        "Where the run's decisions are written at close; `%(name)s` and `%(time)s` as in FEEDS.",
+    )
+    extractor: str = _setting(
+        "trafilatura",
+        parse.extractor,
+        "`trafilatura` or the dotted path of a function from HTML to text",
+        "What turns a page into its main text.",
+    )
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> Config:
+        """Read all ``SIMDEDUP_`` settings of a mapping (Scrapy's settings are one).
+
+        Raises ConfigError with the name, the value and the range of the first bad one.
+        """
+        values = {}
+        for each in fields(cls):
+            name = setting_name(each)
+            given = settings.get(name)
+            if given is not None:
+                values[each.name] = _read(each, name, given)
+        return cls(**values)
+
+    def override(self, values: Mapping[str, Any]) -> Config:
+        """Return this config with some thresholds and actions replaced, by their short names.
+
+        This is what ``meta={"simdedup": {"max_distance": 5}}`` means. Raises ConfigError.
+        """
+        allowed = {each.name: each for each in fields(self) if each.metadata["request"]}
+        for name in values:
+            if name not in allowed:
+                raise ConfigError(
+                    f'meta["simdedup"] has {name!r}; a request can set {", ".join(allowed)}'
+                )
+        read = {
+            name: _read(allowed[name], f'meta["simdedup"]["{name}"]', value)
+            for name, value in values.items()
+        }
+        return replace(self, **read)
+
+    @property
+    def limits(self) -> Limits:
+        """What of the config a comparison depends on."""
+        return Limits(self.max_distance, self.min_resemblance, self.min_containment)
+
+
+def setting_name(each: Field[Any]) -> str:
+    """Return the Scrapy setting of a config field."""
+    return PREFIX + each.name.upper()
+
+
+def _read(each: Field[Any], name: str, given: Any) -> Any:
+    try:
+        return each.metadata["read"](given)
+    except (ValueError, TypeError, KeyError) as error:
+        detail = f" ({error})" if str(error) else ""
+        raise ConfigError(
+            f"{name} is {given!r}{detail}, but it takes {each.metadata['takes']}"
+        ) from None
+
+
+def unknown_settings(names: Mapping[str, Any]) -> dict[str, str | None]:
+    """Return each unknown ``SIMDEDUP_`` name of a mapping with the nearest known one, or None."""
+    known = [setting_name(each) for each in fields(Config)]
+    return {
+        name: next(iter(difflib.get_close_matches(name, known, 1)), None)
+        for name in names
+        if name.startswith(PREFIX) and name not in known
+    }

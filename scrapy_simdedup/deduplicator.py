@@ -1,0 +1,293 @@
+"""The Deduplicator: analyse, judge, settle; all of it without Scrapy."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal
+
+import xxhash
+
+from scrapy_simdedup.analysis import Analysis, Recipe, Source, analyse
+from scrapy_simdedup.config import Config, setting_name, unknown_settings
+from scrapy_simdedup.index.bands import Rows
+from scrapy_simdedup.index.records import Claim, Settled, Signature, Subject
+from scrapy_simdedup.index.sqlite import SqliteIndex
+from scrapy_simdedup.judge import Judge, Judgement, Rules
+from scrapy_simdedup.methods import FIRST_BAND, METHODS
+from scrapy_simdedup.sites import site_of, stored_url
+from scrapy_simdedup.text import stopwords
+from scrapy_simdedup.text.extract import decode
+from scrapy_simdedup.verdict import Verdict
+
+logger = logging.getLogger(__name__)
+
+# Raised whenever the same text would be signed otherwise; part of every index's identity.
+ALGORITHM = 1
+
+_RECORDED = ("scrapy-simdedup", "scrapy", "trafilatura", "lxml", "jieba", "regex", "numpy")
+
+
+def identity_of(config: Config) -> dict[str, Any]:
+    """Return all that shapes what an index stores; a file keeps to the one it began with."""
+    return {
+        "algorithm": ALGORITHM,
+        "bits": 64,
+        "methods": sorted(config.methods),
+        "extractor": config.extractor,
+        "scope": config.scope,
+        "stop_words": stopwords.digest(),
+        "dictionary": _dictionary_digest(),
+    }
+
+
+def _dictionary_digest() -> str:
+    spec = find_spec("jieba")
+    if spec is None or spec.origin is None:
+        return "none"
+    return xxhash.xxh3_64_hexdigest(Path(spec.origin).with_name("dict.txt").read_bytes())
+
+
+def rows_of(methods: Sequence[str]) -> Callable[[Signature], Rows]:
+    """Return the function from a signature to the rows that these methods store for it."""
+
+    def rows(signature: Signature) -> Rows:
+        return [
+            (FIRST_BAND[name] + band, key)
+            for name in methods
+            for band, key in METHODS[name].rows(signature[name])
+        ]
+
+    return rows
+
+
+def name_hash(name: str | bytes) -> int:
+    """Return the 64-bit hash that stands for a name: a request's fingerprint, a key, a URL."""
+    data = name if isinstance(name, bytes) else name.encode("utf-8", "surrogatepass")
+    return xxhash.xxh3_64_intdigest(data)
+
+
+class Deduplicator:
+    """Judges pages and texts against an index, and keeps a log that explains each decision.
+
+    ``index`` is the path of the index file, which is made when it is missing; ``settings`` are
+    ``SIMDEDUP_`` settings by name, or a checked :class:`~scrapy_simdedup.config.Config`. Raises
+    ConfigError and IndexUnusable. Use it as a context manager, or close it. Safe to use from
+    several threads; they take turns at judging.
+
+    >>> with Deduplicator("index.db", {"SIMDEDUP_MAX_DISTANCE": 6}) as dedup:
+    ...     verdict = dedup.check("https://example.com/a", html=body)
+    """
+
+    def __init__(
+        self,
+        index: str | Path,
+        settings: Mapping[str, Any] | Config | None = None,
+        *,
+        spider: str = "",
+        job: str = "",
+    ) -> None:
+        if isinstance(settings, Config):
+            self.config = settings
+        else:
+            settings = settings or {}
+            for name, nearest in unknown_settings(settings).items():
+                logger.warning("unknown setting %s%s", name, f": {nearest}?" if nearest else "")
+            self.config = Config.from_settings(settings)
+        self._index = SqliteIndex(
+            Path(index),
+            identity_of(self.config),
+            rows_of(self.config.methods),
+            spider=spider,
+            job=job,
+            settings=_written(self.config),
+            versions=json.dumps(_versions()),
+        )
+        self._judge = Judge(self._index)
+        self._turn = threading.Lock()
+        self._open = True
+        if self.reaped.orphans:
+            logger.warning("%s", _orphan_message(self.reaped))
+
+    def __enter__(self) -> Deduplicator:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close("finished" if error is None else "failed")
+
+    @property
+    def path(self) -> Path:
+        """The absolute path of the index file."""
+        return self._index.path
+
+    @property
+    def run(self) -> int:
+        """The number of this run in the index."""
+        return self._index.run
+
+    @property
+    def reaped(self) -> Settled:
+        """What earlier runs that died had left open, and was released at the start."""
+        return self._index.reaped
+
+    def originals(self) -> int:
+        """Return how many pages and items the index holds."""
+        with self._turn:
+            return self._index.originals()
+
+    def close(self, reason: str = "finished") -> None:
+        """Release what is still open, end the run and close the file. Idempotent."""
+        with self._turn:
+            if self._open:
+                self._open = False
+                self._index.close(reason)
+
+    def page(self, url: str, names: Iterable[str | bytes] = ()) -> Subject:
+        """Return the subject for a page; ``names`` are its requests' fingerprints, first first."""
+        return self._subject("page", url, "", names or (url,))
+
+    def item(self, url: str, kind: str, key: str | bytes, *, several: bool = False) -> Subject:
+        """Return the subject for an item of some kind (its class) that goes by ``key``."""
+        return self._subject("item", url, f"item:{kind}", (key,), several=several)
+
+    def _subject(
+        self,
+        kind: Literal["page", "item"],
+        url: str,
+        label: str,
+        names: Iterable[str | bytes],
+        *,
+        several: bool = False,
+    ) -> Subject:
+        if self.config.scope == "site":
+            label += f"@{site_of(url)}"
+        # 48 bits; pages of the whole index, by far the most, get the shortest number.
+        space = name_hash(label) >> 16 if label else 0
+        identities = tuple(dict.fromkeys(map(name_hash, names)))
+        return Subject(kind, stored_url(url), space, identities, several)
+
+    def recipe(self, config: Config | None = None) -> Recipe:
+        """Return what ``analyse`` needs to know of a config (of the deduplicator's own)."""
+        config = config or self.config
+        return Recipe(config.extractor, self.config.methods, config.min_terms)
+
+    def judge(
+        self,
+        subject: Subject,
+        analysis: Analysis,
+        config: Config | None = None,
+        *,
+        confirm: bool = False,
+        tentative: bool = False,
+    ) -> Judgement:
+        """Judge an analysed page or item, claim it if it is kept, and log the decision.
+
+        ``config`` may set other thresholds for this one; ``confirm`` settles the claim at once;
+        ``tentative`` leaves a copy unlogged while its original's claim is open. An analysis
+        with a reason is ``skipped``. Raises sqlite3.Error where the file cannot be written to.
+        """
+        config = config or self.config
+        with self._turn:
+            if analysis.reason:
+                verdict = Verdict("skipped", analysis.reason)
+                self._judge.skip(subject, verdict, analysis.terms)
+                return Judgement(verdict)
+            rules = Rules(self.config.methods, config.limits, config.since == "run")
+            return self._judge.judge(subject, analysis, rules, confirm=confirm, tentative=tentative)
+
+    def note(self, subject: Subject, verdict: Verdict) -> None:
+        """Log a verdict that needed no judging: skipped, or an error."""
+        with self._turn:
+            self._judge.skip(subject, verdict)
+
+    def confirm(self, claims: Iterable[Claim]) -> Settled:
+        """Settle claims: their pages are stored, and copies of them are duplicates for good."""
+        with self._turn, self._index.write():
+            return self._index.claims.confirm(claims)
+
+    def release(self, claims: Iterable[Claim]) -> Settled:
+        """Settle claims: their pages came to nothing, and the next copy will be kept.
+
+        Copies that were refused because of them become ``orphaned``; one warning names them.
+        """
+        with self._turn, self._index.write():
+            settled = self._index.claims.release(claims)
+        if settled.orphans:
+            logger.warning("%s", _orphan_message(settled))
+        return settled
+
+    def release_open(self) -> Settled:
+        """Release every claim of this run that is still open."""
+        with self._turn:
+            claims = self._index.claims.open_claims(self.run)
+        return self.release(claims)
+
+    def check(
+        self,
+        url: str,
+        html: str | bytes | None = None,
+        text: str | None = None,
+        *,
+        key: str | None = None,
+    ) -> Verdict:
+        """Judge one page by its HTML or its main text, and keep it at once if it is no copy.
+
+        ``key`` is what makes it the same page another time, the URL by default. Bytes are
+        decoded as UTF-8 where valid, else by ``meta``. A page that cannot be analysed gets the
+        status ``error``. Raises ValueError unless just one of ``html`` and ``text`` is given.
+        """
+        if (html is None) == (text is None):
+            raise ValueError("give either html or text")
+        subject = self.page(url, (key or url,))
+        try:
+            if isinstance(html, bytes):
+                html = decode(html)
+            source = Source((html,)) if html is not None else Source(text=(text or "",))
+            analysis = analyse(source, self.recipe())
+        except Exception as error:
+            logger.exception("cannot analyse %s", subject.url)
+            verdict = Verdict("error", type(error).__name__)
+            self.note(subject, verdict)
+            return verdict
+        return self.judge(subject, analysis, confirm=True).verdict
+
+
+def _orphan_message(settled: Settled) -> str:
+    first = settled.orphans[0]
+    return (
+        f"{len(settled.orphans)} copies were refused because of pages that were not stored after"
+        f" all, e.g. {first.url} because of {first.original}; list them with:"
+        " scrapy simdedup export --status orphaned"
+    )
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for package in _RECORDED:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _written(config: Config) -> str:
+    """Return the settings that are not the defaults, as JSON, for the run's record."""
+    changed = {
+        setting_name(each): getattr(config, each.name)
+        for each in fields(config)
+        if getattr(config, each.name) != each.default
+    }
+    return json.dumps(changed, default=repr, ensure_ascii=False)

@@ -1,0 +1,272 @@
+"""``judge``: one atomic step in the index: propose, dispose, claim, log. Knows nothing of HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from scrapy_simdedup.analysis import Analysis
+from scrapy_simdedup.index.records import Claim, Kept, NewPage, Subject
+from scrapy_simdedup.index.sqlite import SqliteIndex
+from scrapy_simdedup.methods import FIRST_BAND, METHODS
+from scrapy_simdedup.methods.base import Evidence, Limits
+from scrapy_simdedup.methods.simhash import distance
+from scrapy_simdedup.methods.sketch import overlap, resembles
+from scrapy_simdedup.verdict import Status, Verdict
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a judgement depends on besides the page: methods, limits, and since when."""
+
+    methods: tuple[str, ...]
+    limits: Limits
+    this_run_only: bool = False
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict, the claim that a unique or revisited page now holds, and whose copy it is.
+
+    ``original_open`` tells that the verdict rests on a claim that may still be released;
+    ``tentative`` that it was not logged for that reason.
+    """
+
+    verdict: Verdict
+    claim: Claim | None = None
+    original_page: int | None = None
+    original_open: bool = False
+    tentative: bool = False
+
+
+@dataclass(frozen=True)
+class _Compared:
+    kept: Kept
+    evidence: Evidence
+    method: str | None
+
+
+class Judge:
+    """Judges against one index by one set of rules."""
+
+    def __init__(self, index: SqliteIndex) -> None:
+        self._index = index
+
+    def skip(self, subject: Subject, verdict: Verdict, terms: int | None = None) -> None:
+        """Log a verdict that needs no look-up: skipped pages and errors are not indexed."""
+        with self._index.write():
+            self._log(subject, verdict, None, terms)
+
+    def judge(
+        self,
+        subject: Subject,
+        analysis: Analysis,
+        rules: Rules,
+        *,
+        confirm: bool = False,
+        tentative: bool = False,
+    ) -> Judgement:
+        """Look a page or item up and claim it if it is no copy, in one transaction.
+
+        ``confirm`` settles the claim in the same step; ``tentative`` leaves no trace of a copy
+        whose original is not settled yet.
+        """
+        index = self._index
+        with index.write():
+            own = [kept for kept in index.same(subject) if self._stands(kept)]
+            if subject.kind == "page":
+                judgement = self._page(subject, analysis, rules, own)
+            else:
+                judgement = self._item(subject, analysis, rules, own)
+            if tentative and judgement.original_open:
+                return replace(judgement, tentative=True)
+            verdict = judgement.verdict
+            if verdict.status != "revisit" or verdict.changed:
+                # An unchanged revisit is counted in its row; the log has it already.
+                self._log(subject, verdict, judgement.original_page, analysis.terms)
+            if confirm and judgement.claim:
+                index.claims.confirm([judgement.claim])
+        return judgement
+
+    def _page(
+        self, subject: Subject, analysis: Analysis, rules: Rules, own: list[Kept]
+    ) -> Judgement:
+        asked = subject.identities[0]
+        if own and all(kept.identities[0] != asked for kept in own):
+            # Another request of this run led here already: a login page behind many links.
+            here = [kept for kept in own if kept.seen == self._index.run]
+            if here:
+                return self._copy(
+                    _Compared(here[0], self._evidence(analysis, here[0], rules), "same-page"),
+                    rules.limits,
+                    analysis,
+                )
+        unchanged = next((kept for kept in own if kept.digest == analysis.digest), None)
+        if unchanged is not None and not rules.this_run_only:
+            return self._visit(unchanged, subject, rules)
+        compared = self._compare(subject, analysis, rules, own)
+        if compared and compared[0].method:
+            return self._copy(compared[0], rules.limits, analysis)
+        if unchanged is not None:
+            return self._visit(unchanged, subject, rules)
+        return self._keep(subject, analysis, rules, own[-1] if own else None, compared)
+
+    def _item(
+        self, subject: Subject, analysis: Analysis, rules: Rules, own: list[Kept]
+    ) -> Judgement:
+        near = self._accepted(analysis, own, rules)
+        current = [each for each in near if self._current(each.kept)]
+        earlier = [each for each in near if not self._current(each.kept)]
+        if current:
+            return self._copy(current[0], rules.limits, analysis)
+        if earlier and earlier[0].kept.digest == analysis.digest and not rules.this_run_only:
+            return self._visit(earlier[0].kept, subject, rules)
+        compared = self._compare(subject, analysis, rules, own)
+        if compared and compared[0].method:
+            return self._copy(compared[0], rules.limits, analysis)
+        if earlier and earlier[0].kept.digest == analysis.digest:
+            return self._visit(earlier[0].kept, subject, rules)
+        before = earlier[0].kept if earlier else None
+        if before is None and not subject.several:
+            before = next((kept for kept in reversed(own) if not self._current(kept)), None)
+        return self._keep(subject, analysis, rules, before, compared)
+
+    def _compare(
+        self, subject: Subject, analysis: Analysis, rules: Rules, own: Sequence[Kept]
+    ) -> list[_Compared]:
+        """Return the candidates, accepted ones first, then the nearest."""
+        index = self._index
+        excluded = {kept.id for kept in own}
+        proposed: dict[int, None] = {}
+        for name in rules.methods:
+            method, first, part = METHODS[name], FIRST_BAND[name], analysis.signature[name]
+            plan = method.plan(part, analysis.terms, rules.limits, index.size())
+            found = index.find(subject.space, first, plan)
+            proposed.update(dict.fromkeys(method.pick(part, analysis.terms, rules.limits, found)))
+        wanted = [page for page in proposed if page not in excluded]
+        if not wanted:
+            return []
+        standing = [
+            kept
+            for kept in index.load(wanted)
+            if self._stands(kept) and (not rules.this_run_only or kept.seen in index.job_runs)
+        ]
+        return self._accepted(analysis, standing, rules, also_refused=True)
+
+    def _accepted(
+        self,
+        analysis: Analysis,
+        candidates: Sequence[Kept],
+        rules: Rules,
+        *,
+        also_refused: bool = False,
+    ) -> list[_Compared]:
+        compared = []
+        for kept in candidates:
+            evidence = self._evidence(analysis, kept, rules)
+            by = next(
+                (name for name in rules.methods if METHODS[name].accepts(evidence, rules.limits)),
+                None,
+            )
+            if by or also_refused:
+                compared.append(_Compared(kept, evidence, by))
+
+        def nearness(each: _Compared) -> tuple[bool, float, int, int]:
+            alike = -each.evidence.resemblance if rules.limits.verified else 0.0
+            return each.method is None, alike, each.evidence.distance, each.kept.id
+
+        return sorted(compared, key=nearness)
+
+    def _evidence(self, analysis: Analysis, kept: Kept, rules: Rules) -> Evidence:
+        apart = distance(
+            int.from_bytes(analysis.signature["simhash"], "little"),
+            int.from_bytes(kept.signature["simhash"], "little"),
+        )
+        limits = rules.limits
+        allowed = min(limits.distance_for(analysis.terms), limits.distance_for(kept.terms))
+        shared = overlap(analysis.shingles, kept.signature["sketch"])
+        return Evidence(
+            apart,
+            apart <= allowed,
+            shared.resemblance,
+            shared.containment,
+            resembles(shared, limits),
+        )
+
+    def _stands(self, kept: Kept) -> bool:
+        """Tell whether a row counts: it is confirmed, or its claim belongs to a live run."""
+        return kept.confirmed or self._index.is_alive(kept.run)
+
+    def _current(self, kept: Kept) -> bool:
+        """Tell whether a row was met in this run, or in another one that is still going."""
+        return self._index.is_alive(kept.seen)
+
+    def _copy(self, near: _Compared, limits: Limits, analysis: Analysis) -> Judgement:
+        verdict = self._verdict("duplicate", near, limits, analysis)
+        return Judgement(verdict, None, near.kept.id, original_open=not near.kept.settled)
+
+    def _visit(self, kept: Kept, subject: Subject, rules: Rules) -> Judgement:
+        claim = self._index.visit(kept, subject, alone=rules.this_run_only)
+        return Judgement(Verdict("revisit"), claim)
+
+    def _keep(
+        self,
+        subject: Subject,
+        analysis: Analysis,
+        rules: Rules,
+        before: Kept | None,
+        compared: Sequence[_Compared],
+    ) -> Judgement:
+        claim = self._index.insert(
+            NewPage(
+                subject,
+                analysis.digest,
+                analysis.terms,
+                analysis.signature,
+                before.id if before else None,
+            )
+        )
+        near = compared[0] if compared else None
+        status: Status = "revisit" if before else "unique"
+        verdict = self._verdict(status, near, rules.limits, analysis)
+        return Judgement(verdict, claim)
+
+    def _verdict(
+        self, status: Status, near: _Compared | None, limits: Limits, analysis: Analysis
+    ) -> Verdict:
+        allowed = limits.distance_for(analysis.terms)
+        changed = status == "revisit"
+        if near is None:
+            return Verdict(status, max_distance=allowed, changed=changed)
+        return Verdict(
+            status,
+            original=near.kept.url if status == "duplicate" else None,
+            distance=near.evidence.distance,
+            resemblance=round(near.evidence.resemblance, 4),
+            containment=round(near.evidence.containment, 4),
+            method=near.method if status == "duplicate" else None,
+            nearest=near.kept.url,
+            max_distance=allowed,
+            changed=changed,
+        )
+
+    def _log(
+        self, subject: Subject, verdict: Verdict, original_page: int | None, terms: int | None
+    ) -> None:
+        self._index.log(
+            [
+                subject.kind,
+                subject.url,
+                verdict.status,
+                verdict.reason,
+                verdict.original,
+                original_page,
+                verdict.distance,
+                verdict.max_distance,
+                verdict.resemblance,
+                verdict.containment,
+                verdict.method,
+                verdict.nearest,
+                terms,
+            ]
+        )

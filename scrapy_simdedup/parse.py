@@ -1,0 +1,166 @@
+"""Readers of setting values: what ``settings.py`` holds, or the strings of ``-s NAME=VALUE``."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from scrapy_simdedup.methods import METHODS
+
+EXPORT_ENDINGS = (".csv", ".jsonl", ".csv.gz", ".jsonl.gz")
+
+
+@dataclass(frozen=True)
+class ItemRule:
+    """How items of one class are judged: fields with HTML, fields with text, field with a key.
+
+    ``item_class`` is the class's dotted path, ``""`` for items of every class.
+    """
+
+    item_class: str
+    html: tuple[str, ...]
+    text: tuple[str, ...]
+    key: str
+
+
+ItemRules = tuple[ItemRule, ...]
+
+
+def boolean(value: Any) -> bool:
+    """Read a boolean as Scrapy does: True, 1, "True", "1" and their opposites."""
+    known = {True: True, False: False, "1": True, "0": False, "true": True, "false": False}
+    return known[value.lower() if isinstance(value, str) else value]
+
+
+def string(value: Any) -> str:
+    """Read a string."""
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def index_path(value: Any) -> str:
+    """Read the place of an index: a path, with ``%(spider)s`` or ``%(name)s`` in it at most."""
+    path = str(value)
+    if not path:
+        raise ValueError("empty")
+    if "://" in path:
+        raise ValueError("no store for this kind of address")
+    path % {"spider": "", "name": ""}
+    return path
+
+
+def export_path(value: Any) -> str:
+    """Read the path of an export, whose ending names the format."""
+    path = str(value)
+    if path and not path.endswith(EXPORT_ENDINGS):
+        raise ValueError
+    path % {"name": "", "time": ""}
+    return path
+
+
+def one_of(*choices: str) -> Callable[[Any], str]:
+    """Return a reader for one of some words."""
+
+    def read(value: Any) -> str:
+        if value not in choices:
+            raise ValueError
+        return str(value)
+
+    return read
+
+
+def names(value: Any) -> tuple[str, ...]:
+    """Read a list of names: a list, or a string with commas."""
+    parts = value.split(",") if isinstance(value, str) else list(value)
+    if not all(isinstance(part, str) for part in parts):
+        raise TypeError
+    return tuple(part.strip() for part in parts if part.strip())
+
+
+def methods(value: Any) -> tuple[str, ...]:
+    """Read a list of method names, at least one, each once."""
+    chosen = names(value)
+    for name in chosen:
+        if name not in METHODS:
+            raise ValueError(f"{name!r} is no method")
+    if not chosen:
+        raise ValueError("empty")
+    return tuple(dict.fromkeys(chosen))
+
+
+def whole(low: int, high: int) -> Callable[[Any], int]:
+    """Return a reader for a whole number of a range."""
+
+    def read(value: Any) -> int:
+        number = int(value)
+        if isinstance(value, bool) or number != float(value) or not low <= number <= high:
+            raise ValueError
+        return number
+
+    return read
+
+
+def share(value: Any) -> float:
+    """Read a number from 0 to 1."""
+    number = float(value)
+    if isinstance(value, bool) or math.isnan(number) or not 0 <= number <= 1:
+        raise ValueError
+    return number
+
+
+def distances(value: Any) -> tuple[tuple[int, int], ...]:
+    """Read a bit limit, or limits by text length, as (minimum distinct terms, bits) pairs."""
+    if isinstance(value, str):
+        value = json.loads(value)
+    bits = whole(0, 64)
+    if not isinstance(value, Sequence):
+        return ((0, bits(value)),)
+    pairs = [(whole(0, 10**9)(least), bits(limit)) for least, limit in value]
+    if not pairs:
+        raise ValueError("empty")
+    return tuple(sorted(pairs, reverse=True))
+
+
+def extractor(value: Any) -> str:
+    """Read the name of an extractor, and make sure that a dotted path leads to a function."""
+    name = string(value)
+    if name != "trafilatura":
+        from scrapy.utils.misc import load_object
+
+        try:
+            found = load_object(name)
+        except (ImportError, NameError) as error:
+            raise ValueError(str(error)) from error
+        if not callable(found):
+            raise TypeError
+    return name
+
+
+def item_rules(value: Any) -> ItemRules:
+    """Read ``{"html": ...}``, ``{"text": ..., "key": ...}``, or one such dict a class path."""
+    if isinstance(value, str):
+        value = json.loads(value)
+    if not isinstance(value, Mapping):
+        raise TypeError
+    if not value:
+        return ()
+    if value.keys() <= {"html", "text", "key"}:
+        return (_item_rule("", value),)
+    return tuple(_item_rule(str(path), rule) for path, rule in value.items())
+
+
+def _item_rule(path: str, rule: Any) -> ItemRule:
+    if not isinstance(rule, Mapping) or not rule.keys() <= {"html", "text", "key"}:
+        raise ValueError(f"{path or 'rule'}: only html, text and key")
+    html, text = (_fields(rule.get(kind, ())) for kind in ("html", "text"))
+    if not html and not text:
+        raise ValueError("neither html nor text")
+    return ItemRule(path, html, text, string(rule.get("key", "")))
+
+
+def _fields(value: Any) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else names(value)

@@ -1,0 +1,46 @@
+"""URLs as they are stored, and which site they belong to."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from scrapy_simdedup.text.normalise import clean
+
+
+def stored_url(url: str) -> str:
+    """Return a URL as the index may keep it: no user name, no password, no broken characters.
+
+    Anything that is no URL (a file's path in a scan) comes back as it is, cleaned.
+    """
+    url = clean(url)
+    if "@" not in url:
+        return url
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url
+    if "@" not in parts.netloc:
+        return url
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+@lru_cache(maxsize=1)
+def _domains() -> Any:
+    import tldextract
+
+    # The list that comes with the package; nothing is fetched.
+    return tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
+
+
+@lru_cache(maxsize=4096)
+def site_of(url: str) -> str:
+    """Return the registered domain of a URL, or its host where there is none."""
+    host = ""
+    try:
+        host = urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+    found = _domains()(host)
+    return f"{found.domain}.{found.suffix}" if found.suffix else host
