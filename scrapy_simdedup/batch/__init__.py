@@ -1,0 +1,1 @@
+"""Pages that lie on disk."""
