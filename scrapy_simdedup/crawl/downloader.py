@@ -1,0 +1,120 @@
+"""The downloader middleware: judges each final page, tags or drops what is a near-duplicate."""
+
+from __future__ import annotations
+
+import logging
+
+from scrapy import Request, Spider
+from scrapy.crawler import Crawler
+from scrapy.http import Response, TextResponse
+
+from scrapy_simdedup.analysis import Source
+from scrapy_simdedup.config import Config
+from scrapy_simdedup.crawl.guard import LOGGED, META_OPTIONS, META_SCHEDULED, META_VERDICT, refusal
+from scrapy_simdedup.crawl.ledger import Outputs
+from scrapy_simdedup.crawl.names import page_names
+from scrapy_simdedup.crawl.session import Session
+from scrapy_simdedup.exceptions import NearDuplicateResponse
+from scrapy_simdedup.verdict import Verdict
+
+logger = logging.getLogger(__name__)
+
+
+class SimDedupDownloaderMiddleware:
+    """Judges responses. Its order (90) is below HttpCompression, redirects and retries.
+
+    So it sees final, decompressed responses only. The verdict is in
+    ``response.meta["simdedup_verdict"]`` as a dict; ``response.flags`` gets ``near-duplicate``.
+    """
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> SimDedupDownloaderMiddleware:
+        """Join the crawler's session. Raises NotConfigured, ConfigError and IndexUnusable."""
+        return cls(Session.of(crawler))
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._warned_of_order = False
+
+    async def process_response(
+        self, request: Request, response: Response, spider: Spider | None = None
+    ) -> Response:
+        """Return the response, tagged where it is a near-duplicate.
+
+        Raises NearDuplicateResponse (an IgnoreRequest) for one that is to be dropped.
+        """
+        # Both are inherited by requests that copy their response's meta.
+        request.meta.pop(META_VERDICT, None)
+        scheduled = bool(request.meta.pop(META_SCHEDULED, False))
+        try:
+            verdict = await self._judge(request, response, scheduled=scheduled)
+        except NearDuplicateResponse:
+            raise
+        except Exception as error:
+            self._session.failed(response.url, error)
+            self._session.count("pages/error")
+            verdict = Verdict("error", type(error).__name__)
+        request.meta[META_VERDICT] = verdict.as_dict()
+        return response
+
+    async def _judge(self, request: Request, response: Response, *, scheduled: bool) -> Verdict:
+        session = self._session
+        spider = session.crawler.spider
+        assert spider is not None
+        reason = refusal(request, response, spider, session.config, scheduled=scheduled)
+        if reason:
+            return await self._skip(request, response, reason)
+        options = request.meta.get(META_OPTIONS)
+        config = session.config.override(options) if isinstance(options, dict) else session.config
+        names = page_names(session.crawler, request, response)
+        assert isinstance(response, TextResponse)
+        page = response
+        judgement = await session.judge(
+            lambda dedup: dedup.page(page.url, names),
+            lambda: Source((page.text,)),
+            config,
+            patient=False,
+        )
+        if judgement is None:
+            return await self._skip(request, response, "closed")
+        verdict = judgement.verdict
+        session.count(f"pages/{verdict.label}")
+        action = self._action(request, verdict, config)
+        if verdict.is_duplicate:
+            response.flags.append("near-duplicate")
+            await session.found(verdict, f"page {response.url}: {action}", response=response)
+        elif verdict.status == "revisit" and action != "keep":
+            response.flags.append("revisit")
+        if action == "drop":
+            session.count("pages/dropped")
+            raise NearDuplicateResponse(verdict)
+        if session.follows_outputs:
+            outputs = Outputs(names, verdict, judgement.claim, action == "drop-items", response.url)
+            session.ledger.open(request, outputs)
+        return verdict
+
+    @staticmethod
+    def _action(request: Request, verdict: Verdict, config: Config) -> str:
+        if verdict.is_duplicate:
+            # A crawl whose first pages are dropped goes nowhere.
+            start = config.action == "drop" and request.meta.get("is_start_request")
+            return "drop-items" if start else config.action
+        if verdict.status == "revisit" and not verdict.changed:
+            return config.revisit_action
+        return "keep"
+
+    async def _skip(self, request: Request, response: Response, reason: str) -> Verdict:
+        session = self._session
+        verdict = Verdict("skipped", reason)
+        session.count(f"pages/{verdict.label}")
+        if reason in LOGGED:
+            names = page_names(session.crawler, request, response)
+            await session.note(lambda dedup: dedup.page(response.url, names), verdict)
+        if reason == "not-text" and not self._warned_of_order:
+            self._warned_of_order = True
+            logger.warning(
+                "%s came compressed: SimDedupDownloaderMiddleware must have an order below"
+                " HttpCompressionMiddleware's 590 (its own is 90)",
+                response.url,
+            )
+        return verdict

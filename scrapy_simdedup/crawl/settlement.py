@@ -1,0 +1,103 @@
+"""Settling a crawler's claims: at once or at close, in the thread that judges."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from scrapy.crawler import Crawler
+
+from scrapy_simdedup.crawl.compat import result_of
+from scrapy_simdedup.deduplicator import Deduplicator
+from scrapy_simdedup.index.records import Claim, Settled
+
+logger = logging.getLogger(__name__)
+
+# How long an item waits for the claim of an equal one to be settled, in seconds.
+_PATIENCE = 10.0
+# How long the close waits for the feeds to be stored, in seconds.
+_FEED_PATIENCE = 600.0
+
+
+class Settlement:
+    """Confirms and releases claims; ``at_close`` puts confirming off until the feeds are stored."""
+
+    def __init__(
+        self,
+        executor: ThreadPoolExecutor,
+        opened: Callable[[], Deduplicator],
+        *,
+        at_close: bool,
+    ) -> None:
+        self._executor = executor
+        self._opened = opened
+        self._wait_for_close = at_close
+        self._at_close: list[Claim] = []
+        self._settling: list[Future[Settled]] = []
+        self._undecided: dict[int, Future[None]] = {}
+        self._feeds_stored: Future[None] = Future()
+
+    def claimed(self, claim: Claim) -> None:
+        """Take note of a claim that is open; in the judging thread, before anyone else judges."""
+        self._undecided[claim.page] = Future()
+
+    def settle(self, claim: Claim, keep: bool) -> None:
+        """Confirm or release a claim, soon: whoever is judged later sees it settled."""
+        if keep and self._wait_for_close:
+            self._at_close.append(claim)
+            self._decided(claim)
+            return
+
+        def settle() -> Settled:
+            try:
+                dedup = self._opened()
+                return dedup.confirm([claim]) if keep else dedup.release([claim])
+            finally:
+                self._decided(claim)
+
+        self._settling.append(self._executor.submit(settle))
+
+    def _decided(self, claim: Claim) -> None:
+        undecided = self._undecided.pop(claim.page, None)
+        if undecided is not None:
+            undecided.set_result(None)
+
+    async def decision(self, page: int | None) -> None:
+        """Wait, with bounded patience, until the claim on a page is decided."""
+        undecided = self._undecided.get(page) if page is not None else None
+        if undecided is not None:
+            try:
+                await result_of(undecided, _PATIENCE)
+            except TimeoutError:
+                logger.debug("the claim on page %s is still open", page)
+
+    def collect(self) -> list[Future[Settled]]:
+        """Return, once, what has been settled since the last call."""
+        done = [future for future in self._settling if future.done()]
+        self._settling = [future for future in self._settling if not future.done()]
+        return done
+
+    def feeds_stored(self) -> None:
+        """The feed exporter has ended (signal ``feed_exporter_closed``)."""
+        if not self._feeds_stored.done():
+            self._feeds_stored.set_result(None)
+
+    async def confirm_at_close(self, crawler: Crawler) -> None:
+        """Submit what waited for the close, once the feeds are stored; else it gets released."""
+        if self._at_close and await self._feeds_are_stored(crawler):
+            claims = self._at_close
+            self._settling.append(self._executor.submit(lambda: self._opened().confirm(claims)))
+        elif self._at_close:
+            logger.warning("a feed was not stored, so the pages of this run do not count as kept")
+
+    async def _feeds_are_stored(self, crawler: Crawler) -> bool:
+        if not crawler.settings.getdict("FEEDS"):
+            return True
+        try:
+            await result_of(self._feeds_stored, _FEED_PATIENCE)
+        except TimeoutError:
+            return False
+        stats = crawler.stats
+        assert stats is not None
+        return not any(name.startswith("feedexport/failed_count/") for name in stats.get_stats())
