@@ -1,0 +1,1 @@
+"""The example project: a small invented news site and what crawls it."""

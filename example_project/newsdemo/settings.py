@@ -1,0 +1,18 @@
+"""Settings of the demo project: one line enables scrapy-simdedup, the rest tunes it."""
+
+BOT_NAME = "newsdemo"
+SPIDER_MODULES = ["newsdemo.spiders"]
+ROBOTSTXT_OBEY = True
+LOG_LEVEL = "INFO"
+DOWNLOAD_DELAY = 0
+# Breadth first, so that front pages come before their copies' hosts and originals before copies.
+DEPTH_PRIORITY = 1
+SCHEDULER_DISK_QUEUE = "scrapy.squeues.PickleFifoDiskQueue"
+SCHEDULER_MEMORY_QUEUE = "scrapy.squeues.FifoMemoryQueue"
+
+ADDONS = {"scrapy_simdedup.Addon": 500}
+
+# Links of copies are followed, their items are dropped; front pages are nobody's copy.
+SIMDEDUP_ACTION = "drop-items"
+SIMDEDUP_CALLBACKS = ["parse_story"]
+SIMDEDUP_EXPORT = "dedup-%(name)s-%(time)s.jsonl"
