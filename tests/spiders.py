@@ -1,0 +1,252 @@
+"""Spiders whose callbacks do what a test's plan says, and the items and pipelines they need."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+import attrs
+import scrapy
+import scrapy.logformatter
+from pydantic import BaseModel
+from scrapy.exceptions import DropItem
+from scrapy.http import HtmlResponse, Response
+from twisted.internet.defer import Deferred
+
+
+class PlainItem(scrapy.Item):
+    url = scrapy.Field()
+    text = scrapy.Field()
+
+
+class TaggedItem(PlainItem):
+    verdict = scrapy.Field()
+
+
+@dataclass
+class DataItem:
+    url: str
+    text: str
+
+
+@dataclass
+class TaggedDataItem(DataItem):
+    verdict: Any = None
+
+
+@attrs.define
+class AttrsItem:
+    url: str
+    text: str
+
+
+class ModelItem(BaseModel):
+    url: str
+    text: str
+
+
+KINDS: dict[str, Any] = {
+    "dict": dict,
+    "item": PlainItem,
+    "tagged-item": TaggedItem,
+    "dataclass": DataItem,
+    "tagged-dataclass": TaggedDataItem,
+    "attrs": AttrsItem,
+    "pydantic": ModelItem,
+}
+
+
+async def pause(seconds: float) -> None:
+    """Sleep under any event loop."""
+    try:
+        await asyncio.sleep(seconds)
+    except RuntimeError:
+        from twisted.internet import reactor
+
+        waiting: Deferred[None] = Deferred()
+        reactor.callLater(seconds, waiting.callback, None)  # type: ignore[attr-defined]
+        await waiting
+
+
+class SiteSpider(scrapy.Spider):
+    """Acts on each page as ``plan[path]`` says; by default it yields one item and the links."""
+
+    name = "site"
+    kind = "dict"
+    text = ""
+    in_turn = False
+
+    async def start(self) -> AsyncIterator[Any]:
+        """Ask for the start URLs, all at once or each when the one before is done with."""
+        if self.in_turn:
+            self.crawler.signals.connect(self.next_url, scrapy.signals.spider_idle)
+            self.waiting = list(self.start_urls)
+            return
+        for url in self.start_urls:
+            yield scrapy.Request(url, dont_filter=True, errback=self.failed)
+
+    def next_url(self) -> None:
+        if self.waiting:
+            meta = {"is_start_request": True}
+            request = scrapy.Request(self.waiting.pop(0), dont_filter=True, meta=meta)
+            self.crawler.engine.crawl(request)
+            raise scrapy.exceptions.DontCloseSpider
+
+    def path(self, response: Any) -> str:
+        return urlsplit(response.url).path
+
+    def item(self, response: Response, number: int = 0) -> Any:
+        text = self.text or (response.text if isinstance(response, HtmlResponse) else "")
+        return KINDS[self.kind](url=response.url, text=text)
+
+    def note(self, response: Response) -> list[str]:
+        path = self.path(response)
+        seen = self.crawler.recorder.seen
+        seen["called"].append(path)
+        seen["verdicts"][path] = response.meta.get("simdedup_verdict")
+        seen["flags"][path] = response.flags
+        return list(self.plan.get(path, self.plan.get("*", ["item", "links"])))
+
+    def links(self, response: Response, **options: Any) -> Iterator[scrapy.Request]:
+        if isinstance(response, HtmlResponse):
+            for link in response.css(".linked a::attr(href)").getall():
+                yield response.follow(link, self.parse, **options)
+
+    async def parse(self, response: Response, **_: Any) -> AsyncIterator[Any]:
+        for act in self.note(response):
+            name, _, argument = act.partition(":")
+            if name == "item":
+                for number in range(int(argument or 1)):
+                    yield self.item(response, number)
+            elif name == "links":
+                for request in self.links(response, errback=self.failed):
+                    yield request
+            elif name == "raise":
+                raise RuntimeError("the plan says so")
+            elif name == "late":
+                await pause(float(argument or 0.3))
+            elif name == "retry":
+                if not response.meta.get("again"):
+                    meta = {"again": True}
+                    yield response.request.replace(dont_filter=True, meta=meta)
+                    return
+            elif name == "chain":
+                yield response.follow(
+                    argument, self.parse_chained, cb_kwargs={"first": response.url}
+                )
+            elif name == "opt-out":
+                for request in self.links(response, meta={"simdedup": False}):
+                    yield request
+            elif name == "head":
+                yield response.follow(argument, self.parse, method="HEAD")
+            elif name == "close":
+                raise scrapy.exceptions.CloseSpider("the plan says so")
+            elif name == "inline":
+                request = scrapy.Request(response.urljoin(argument))
+                engine = self.crawler.engine
+                if hasattr(engine, "download_async"):
+                    await engine.download_async(request)
+                else:
+                    from scrapy.utils.defer import maybe_deferred_to_future
+
+                    await maybe_deferred_to_future(engine.download(request))
+
+    def parse_chained(self, response: Response, first: str) -> Iterator[Any]:
+        self.note(response)
+        yield {"url": first, "text": response.text}
+
+    def failed(self, failure: Any) -> None:
+        verdict = getattr(failure.value, "verdict", None)
+        self.crawler.recorder.seen["errbacks"].append(
+            (type(failure.value).__name__, verdict.original if verdict else "")
+        )
+
+
+class SyncSpider(SiteSpider):
+    """The same with plain generators and lists, as most spiders are written."""
+
+    name = "sync"
+
+    def parse(self, response: Response, **_: Any) -> Any:
+        acts = self.note(response)
+        if "raise-at-once" in acts:
+            raise RuntimeError("the plan says so")
+        return self.act(acts, response)
+
+    def act(self, acts: list[str], response: Response) -> Iterator[Any]:
+        for act in acts:
+            if act == "item":
+                yield self.item(response)
+            elif act == "links":
+                yield from self.links(response)
+            elif act == "raise":
+                raise RuntimeError("the plan says so")
+
+
+class StartItemsSpider(SiteSpider):
+    """Yields items from ``start``, before any page.
+
+    And one request: Scrapy 2.13 closes a spider that starts with items alone before they are
+    through.
+    """
+
+    name = "start-items"
+
+    async def start(self) -> AsyncIterator[Any]:
+        for number in range(5):
+            yield {"url": f"made-up:{number}", "text": self.text}
+        async for request in super().start():
+            yield request
+
+
+class DropFirst:
+    """A later pipeline that drops the first item it gets, of all or of one path."""
+
+    def __init__(self) -> None:
+        self.dropped = False
+
+    def process_item(self, item: Any, spider: Any = None) -> Any:
+        if not self.dropped:
+            self.dropped = True
+            raise DropItem("the first one")
+        return item
+
+
+class DropAll:
+    def process_item(self, item: Any, spider: Any = None) -> Any:
+        raise DropItem("all of them")
+
+
+class BreakFirst:
+    """A later pipeline that raises for the first item."""
+
+    def __init__(self) -> None:
+        self.broken = False
+
+    def process_item(self, item: Any, spider: Any = None) -> Any:
+        if not self.broken:
+            self.broken = True
+            raise ValueError("the first one")
+        return item
+
+
+class Replace:
+    """A pipeline that turns each item into another object."""
+
+    def process_item(self, item: Any, spider: Any = None) -> Any:
+        return {"url": item["url"], "text": item["text"], "made_anew": True}
+
+
+def explode(html: str) -> str:
+    """An extractor that always fails."""
+    raise RuntimeError("extractor out of order")
+
+
+class Quiet(scrapy.logformatter.LogFormatter):
+    """Does not print scraped items, so that what is printed comes from elsewhere."""
+
+    def scraped(self, item: Any, response: Any, spider: Any) -> Any:
+        return None
