@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -250,3 +251,16 @@ class Quiet(scrapy.logformatter.LogFormatter):
 
     def scraped(self, item: Any, response: Any, spider: Any) -> Any:
         return None
+
+
+class BrokenStorage:
+    """A feed storage that takes everything and stores nothing."""
+
+    def __init__(self, uri: str, *, feed_options: Any = None) -> None:
+        pass
+
+    def open(self, spider: Any) -> Any:
+        return io.BytesIO()
+
+    def store(self, file: Any) -> None:
+        raise OSError("no room")

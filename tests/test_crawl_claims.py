@@ -39,7 +39,10 @@ RELEASED = {
     "the callback raised after an item": (["item", "raise"], {}),
     "the callback raised late": (["item", "late", "raise"], {}),
     "an item met an error": (["item"], {"ITEM_PIPELINES": {"spiders.BreakFirst": 900}}),
-    "one of three items met an error": (["item:3"], {"ITEM_PIPELINES": {"spiders.BreakFirst": 900}}),
+    "one of three items met an error": (
+        ["item:3"],
+        {"ITEM_PIPELINES": {"spiders.BreakFirst": 900}},
+    ),
     "its only item was dropped": (["item"], {"ITEM_PIPELINES": {"spiders.DropFirst": 900}}),
     "its only item was dropped early": (["item"], {"ITEM_PIPELINES": {"spiders.DropFirst": 100}}),
 }

@@ -90,7 +90,10 @@ def test_drop_ends_in_the_errback_and_spares_start_requests(crawl, site):
 def test_what_is_not_judged(crawl, site):
     wall = page(story(3), "Wall")
     site.html("/robots.txt", wall)
-    site.html("/", page(story(1), extra=linked(["/missing", "/pdf", "/json", "/feed", "/octet", "/empty"])))
+    site.html(
+        "/",
+        page(story(1), extra=linked(["/missing", "/pdf", "/json", "/feed", "/octet", "/empty"])),
+    )
     site.html("/missing", wall, status=404)
     site.pages["/pdf"] = Answer(b"%PDF-1.4 not really", content_type="application/pdf")
     site.pages["/json"] = Answer(b'{"a": 1}', content_type="application/json")

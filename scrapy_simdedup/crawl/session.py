@@ -79,7 +79,8 @@ class Session:
         #: Whether outputs are followed; without that, claims are confirmed as they are made.
         self.follows_outputs = False
         self._dedup: Deduplicator | None = None
-        self._closed = False
+        self._closed = self._ended = False
+        self._reason = "failed"
         self._failures = 0
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="simdedup-judge")
         self._settlement = Settlement(
@@ -98,8 +99,8 @@ class Session:
         connect(self._item_scraped, signals.item_scraped)
         connect(self._item_dropped, signals.item_dropped)
         connect(self._item_error, signals.item_error)
-        connect(self._settlement.feeds_stored, signals.feed_exporter_closed)
         connect(self._spider_closed, signals.spider_closed)
+        connect(self._engine_stopped, signals.engine_stopped)
 
     @property
     def stats(self) -> StatsCollector:
@@ -261,16 +262,29 @@ class Session:
 
     async def _spider_closed(self, reason: str) -> None:
         self._closed = True
+        self._reason = reason
+        # The feeds are stored by another handler of this signal, and handlers have no order.
+        if self.config.confirm != "close":
+            await self._end()
+
+    async def _engine_stopped(self) -> None:
+        await self._end()
+
+    async def _end(self) -> None:
+        if self._ended:
+            return
+        self._ended = True
         try:
             if self._dedup is not None:
-                await self._close(self._dedup, reason)
+                await self._close(self._dedup, self._reason)
         except Exception as error:
             self.failed("the end of the crawl", error)
         finally:
             self._executor.shutdown(wait=False)
 
     async def _close(self, dedup: Deduplicator, reason: str) -> None:
-        await self._settlement.confirm_at_close(self.crawler)
+        feeds = bool(self.crawler.settings.getdict("FEEDS"))
+        self._settlement.confirm_at_close(self.stats.get_stats(), feeds=feeds)
         self._orphaned(await self._run(dedup.release_open))
         self._collect()
         originals = await self._run(dedup.originals)

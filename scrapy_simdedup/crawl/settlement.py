@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-
-from scrapy.crawler import Crawler
+from typing import Any
 
 from scrapy_simdedup.crawl.compat import result_of
 from scrapy_simdedup.deduplicator import Deduplicator
@@ -16,8 +15,6 @@ logger = logging.getLogger(__name__)
 
 # How long an item waits for the claim of an equal one to be settled, in seconds.
 _PATIENCE = 10.0
-# How long the close waits for the feeds to be stored, in seconds.
-_FEED_PATIENCE = 600.0
 
 
 class Settlement:
@@ -36,7 +33,6 @@ class Settlement:
         self._at_close: list[Claim] = []
         self._settling: list[Future[Settled]] = []
         self._undecided: dict[int, Future[None]] = {}
-        self._feeds_stored: Future[None] = Future()
 
     def claimed(self, claim: Claim) -> None:
         """Take note of a claim that is open; in the judging thread, before anyone else judges."""
@@ -78,26 +74,14 @@ class Settlement:
         self._settling = [future for future in self._settling if not future.done()]
         return done
 
-    def feeds_stored(self) -> None:
-        """The feed exporter has ended (signal ``feed_exporter_closed``)."""
-        if not self._feeds_stored.done():
-            self._feeds_stored.set_result(None)
-
-    async def confirm_at_close(self, crawler: Crawler) -> None:
-        """Submit what waited for the close, once the feeds are stored; else it gets released."""
-        if self._at_close and await self._feeds_are_stored(crawler):
-            claims = self._at_close
-            self._settling.append(self._executor.submit(lambda: self._opened().confirm(claims)))
-        elif self._at_close:
+    def confirm_at_close(self, stats: dict[str, Any], *, feeds: bool) -> None:
+        """Submit what waited for the close; where a feed was not stored, it gets released."""
+        if not self._at_close:
+            return
+        failed = any(name.startswith("feedexport/failed_count/") for name in stats)
+        stored = any(name.startswith("feedexport/success_count/") for name in stats)
+        if feeds and (failed or not stored):
             logger.warning("a feed was not stored, so the pages of this run do not count as kept")
-
-    async def _feeds_are_stored(self, crawler: Crawler) -> bool:
-        if not crawler.settings.getdict("FEEDS"):
-            return True
-        try:
-            await result_of(self._feeds_stored, _FEED_PATIENCE)
-        except TimeoutError:
-            return False
-        stats = crawler.stats
-        assert stats is not None
-        return not any(name.startswith("feedexport/failed_count/") for name in stats.get_stats())
+            return
+        claims = self._at_close
+        self._settling.append(self._executor.submit(lambda: self._opened().confirm(claims)))
