@@ -61,8 +61,9 @@ class Simhash:
         """Return the pages within the limit, nearest first, ties by first seen."""
         if not len(found.pages):
             return []
-        query = np.array([rotate(int.from_bytes(part, "little"), 16 * b) for b in range(4)])
-        apart = np.bitwise_count(found.keys ^ query.astype(np.uint64)[found.bands])
+        # The dtype matters: left to itself, numpy makes floats of integers on both sides of 2**63.
+        rotated = np.array([key for _, key in self.rows(part)], dtype=np.uint64)
+        apart = np.bitwise_count(found.keys ^ rotated[found.bands])
         near = apart <= limits.distance_for(terms)
         pages, apart = found.pages[near], apart[near]
         order = np.lexsort((pages, apart))
