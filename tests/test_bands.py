@@ -5,10 +5,11 @@ from __future__ import annotations
 import random
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
 from scrapy_simdedup.index.bands import (
@@ -70,7 +71,8 @@ def planted(query: int, limit: int, pick: random.Random) -> list[int]:
         ]
         values += [query ^ mask for mask in masks]
     values += [pick.getrandbits(64) for _ in range(20)]
-    return values + [query ^ FULL, 0, FULL, 1 << 63, (1 << 63) - 1]
+    values += [query ^ FULL, 0, FULL, 1 << 63, (1 << 63) - 1]
+    return list(dict.fromkeys(values))
 
 
 def within(values: Sequence[int], query: int, limit: int) -> set[int]:
@@ -109,10 +111,11 @@ def test_a_plan_finds_exactly_what_is_within_the_limit(limit: int, width: int | 
     # Two wide prefixes at 9 and 10 bits are a hundred thousand ranges and more.
     examples = 2 if width == 32 and limit > 8 else 12
 
-    @settings(max_examples=examples, deadline=None)
-    @given(VALUES, st.randoms(use_true_random=False))
-    def check(query: int, pick: random.Random) -> None:
-        values = planted(query, limit, pick)
+    # Fingerprints that miss do not get simpler; shrinking them would take minutes.
+    @settings(max_examples=examples, deadline=None, phases=[Phase.generate])
+    @given(VALUES, st.integers(0, 1000))
+    def check(query: int, seed: int) -> None:
+        values = planted(query, limit, random.Random(seed))
         plan = plan_hamming(query, limit, len(values), width)
         found = looked_up(Store(values), query, limit, plan)
         assert len(found) == len(set(found))
@@ -147,7 +150,7 @@ def test_ranges_do_not_overlap_and_stay_in_their_band(query: int, limit: int, wi
     ranges = plan_hamming(query, limit, 100, width).ranges
     assert len(set(ranges)) == len(ranges)
     assert all(0 <= band < 4 and 0 <= low <= high <= FULL for band, low, high in ranges)
-    for before, after in zip(sorted(ranges), sorted(ranges)[1:], strict=False):
+    for before, after in pairwise(sorted(ranges)):
         assert before.band != after.band or before.high < after.low
 
 
@@ -158,7 +161,6 @@ def test_a_text_without_a_limit_finds_nothing() -> None:
 
 
 def test_wide_limits_scan_and_narrow_ones_do_not() -> None:
-    assert choose_width(0, 10) == 16
     assert choose_width(3, 1000) == 16
     # Short prefixes hold thousands of rows each in an index of this size.
     assert choose_width(3, 10**8) == 32

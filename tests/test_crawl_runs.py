@@ -153,7 +153,7 @@ def test_export_at_close(crawl, site, tmp_path, ending):
     (path,) = (tmp_path / "exports").iterdir()
     assert path.name.startswith("site-20")
     if ending == "csv":
-        rows = list(csv.DictReader(path.open(encoding="utf-8", newline="")))
+        rows = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
     elif ending == "jsonl":
         rows = [json.loads(line) for line in path.read_text().splitlines()]
     else:

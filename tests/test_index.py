@@ -81,9 +81,7 @@ def test_found_if_and_only_if_within_the_limit(tmp_path, limit):
         assert judge(dedup, "stored", stored).status == "unique"
         for number, flips in enumerate(spread):
             far = flips.bit_count()
-            verdict = dedup.judge(
-                dedup.page(f"query {number}"), fingerprinted(stored ^ flips)
-            )
+            verdict = dedup.judge(dedup.page(f"query {number}"), fingerprinted(stored ^ flips))
             if far <= limit:
                 assert verdict.verdict.original == "stored"
                 assert verdict.verdict.distance == far
@@ -205,7 +203,9 @@ def test_claims_of_the_living_count_those_of_the_dead_do_not(tmp_path):
         assert dedup.originals() == 1
         status = dedup._index.connection.execute("SELECT status FROM runs ORDER BY id LIMIT 1")
         assert status.fetchone() == ("died",)
-        orphan = dedup._index.connection.execute("SELECT url FROM decisions WHERE status='orphaned'")
+        orphan = dedup._index.connection.execute(
+            "SELECT url FROM decisions WHERE status='orphaned'"
+        )
         assert orphan.fetchall() == [("mine",)]
     assert not list(tmp_path.glob("*run*"))
 
@@ -275,7 +275,9 @@ def test_kill_9_at_any_moment_leaves_whole_pages(tmp_path):
         with Deduplicator(path, BITS_ONLY) as dedup:
             index = dedup._index.connection
             assert index.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-            assert index.execute("SELECT count(*) FROM pages WHERE NOT confirmed").fetchone()[0] == 0
+            assert (
+                index.execute("SELECT count(*) FROM pages WHERE NOT confirmed").fetchone()[0] == 0
+            )
             torn = index.execute("SELECT 1 FROM bands GROUP BY page HAVING count(*) != 5")
             assert torn.fetchall() == []
             lost = "SELECT count(*) FROM bands WHERE page NOT IN (SELECT id FROM pages)"

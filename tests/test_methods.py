@@ -8,6 +8,7 @@ import os
 import random
 import subprocess
 import sys
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -29,7 +30,8 @@ GOLDEN = {
     "Grandmother's recipe for plum jam needs 3 kg of fruit, a copper pan and a long, quiet"
     " Sunday.": 0x7662EE9DBE9738B6,
     "清晨的渡口很安静，老船工把木船系在石桥下面，等第一班乘客过河。": 0x4E44258A1C720405,
-    "新版 RocketStove 2.0 炉子 🔥 今天上市，工程师说它比 2019 年的型号 saves 40% 燃料。": 0x4189E823BE165C3C,
+    "新版 RocketStove 2.0 炉子 🔥 今天上市，工程师说它比 2019 年的型号"
+    " saves 40% 燃料。": 0x4189E823BE165C3C,
     "Утром паром вышел из гавани, а смотритель маяка насчитал на причале одиннадцать"
     " фонарей.": 0x807C5C6FEFB62D89,
     story(7): 0x48FCE685C7C74457,
@@ -333,6 +335,6 @@ def test_sketch_rows_are_found_by_the_plan_of_the_same_text() -> None:
 def test_methods_have_room_for_their_bands() -> None:
     firsts = sorted(FIRST_BAND.values())
     assert firsts[0] >= 1
-    assert all(after - before >= 16 for before, after in zip(firsts, firsts[1:], strict=False))
+    assert all(after - before >= 16 for before, after in pairwise(firsts))
     assert all(method.bands <= 16 and name == method.name for name, method in METHODS.items())
     assert FIRST_BAND == {"simhash": 16, "sketch": 32}

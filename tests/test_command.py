@@ -1,0 +1,347 @@
+"""``scrapy simdedup`` as it is run from a shell."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from texts import chinese, page, reworded, story
+
+SCAN_FIELDS = ["url", "status", "original", "distance", "resemblance", "method", "reason"]
+
+
+def environment() -> dict[str, str]:
+    left_out = {"SCRAPY_SETTINGS_MODULE", "PYTHONUNBUFFERED"}
+    return {name: value for name, value in os.environ.items() if name not in left_out}
+
+
+def simdedup(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "scrapy", "simdedup", *map(str, arguments)],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+
+
+def lines(data: str | bytes) -> list[dict[str, Any]]:
+    text = data.decode("utf-8") if isinstance(data, bytes) else data
+    return [json.loads(line) for line in text.split("\n") if line]
+
+
+def write_lines(path: Path, rows: list[Any]) -> None:
+    data = b"".join(
+        each if isinstance(each, bytes) else json.dumps(each).encode() + b"\n" for each in rows
+    )
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """A folder of pages whose names do not sort as their folders do."""
+    folder = tmp_path / "site"
+    (folder / "b").mkdir(parents=True)
+    (folder / "a.html").write_text(page(story(1)), encoding="utf-8")
+    (folder / "b.html").write_bytes(page(chinese(1)).replace("utf-8", "gbk").encode("gbk"))
+    (folder / "b" / "copy.htm").write_text(page(story(1), template="wire"), encoding="utf-8")
+    (folder / "b" / "note.txt").write_text(reworded(story(1), 0.04), encoding="utf-8")
+    (folder / "c.html").write_text("<html><body></body></html>")
+    (folder / "logo.png").write_bytes(b"\x89PNG\r\n")
+    return folder
+
+
+def test_scan_of_a_folder(site: Path, tmp_path: Path) -> None:
+    ran = simdedup(tmp_path, "scan", "site", "--index", "new/i.db", "--output", "out/o.jsonl")
+    assert (ran.returncode, ran.stdout) == (0, "")
+    assert "6 pages" in ran.stderr
+    assert "2 duplicate" in ran.stderr
+    found = lines((tmp_path / "out" / "o.jsonl").read_bytes())
+    assert all(list(each) == SCAN_FIELDS for each in found)
+    assert [(each["url"], each["status"], each["original"], each["reason"]) for each in found] == [
+        ("a.html", "unique", None, None),
+        ("b.html", "unique", None, None),
+        ("b/copy.htm", "duplicate", "a.html", None),
+        ("b/note.txt", "duplicate", "a.html", None),
+        ("c.html", "skipped", None, "no-text"),
+        ("logo.png", "skipped", None, "not-html"),
+    ]
+    assert found[2]["resemblance"] > 0.9
+    assert isinstance(found[2]["distance"], int)
+    assert (tmp_path / "new" / "i.db").is_file()
+
+
+def test_a_second_scan_revisits(site: Path, tmp_path: Path) -> None:
+    assert simdedup(tmp_path, "scan", site, "--index", "i.db").returncode == 0
+    # From another place, by a relative path: the same files are the same pages.
+    ran = simdedup(site, "scan", ".", "--index", tmp_path / "i.db")
+    assert [each["status"] for each in lines(ran.stdout)] == [
+        "revisit",
+        "revisit",
+        "duplicate",
+        "duplicate",
+        "skipped",
+        "skipped",
+    ]
+
+
+ROWS = [
+    {"url": "https://a.example/1", "html": page(story(1))},
+    {"url": "https://a.example/2", "text": story(2), "title": "left alone"},
+    b"\n",
+    b'{"url": "https://a.example/torn", "te\n',
+    ["no", "object"],
+    {"text": story(3)},
+    {"url": 5, "text": story(3)},
+    {"url": "https://a.example/none", "html": None},
+    {"url": "https://b.example/1", "text": story(1)},
+    {"url": "https://a.example/1", "html": page(story(1))},
+    b'{"url": "https://a.example/last", "text": "tor',
+]
+FOUND = [
+    ("https://a.example/1", "unique", None),
+    ("https://a.example/2", "unique", None),
+    (":4", "skipped", "not-json"),
+    (":5", "skipped", "no-url"),
+    (":6", "skipped", "no-url"),
+    (":7", "skipped", "no-url"),
+    ("https://a.example/none", "skipped", "no-field"),
+    ("https://b.example/1", "duplicate", None),
+    ("https://a.example/1", "revisit", None),
+    (":11", "skipped", "not-json"),
+]
+
+
+@pytest.mark.parametrize("name", ["pages.jsonl", "pages.jsonl.gz"])
+def test_scan_of_json_lines(name: str, tmp_path: Path) -> None:
+    write_lines(tmp_path / name, ROWS)
+    ran = simdedup(tmp_path, "scan", name, "--index", "i.db")
+    assert ran.returncode == 0
+    found = [(each["url"], each["status"], each["reason"]) for each in lines(ran.stdout)]
+    assert found == [
+        (f"{name}{url}" if url.startswith(":") else url, status, reason)
+        for url, status, reason in FOUND
+    ]
+
+
+def test_a_torn_compressed_file_gives_what_it_holds(tmp_path: Path) -> None:
+    rows = [{"url": f"https://a.example/{at}", "text": story(at)} for at in range(40)]
+    write_lines(tmp_path / "pages.jsonl.gz", rows)
+    data = (tmp_path / "pages.jsonl.gz").read_bytes()
+    (tmp_path / "pages.jsonl.gz").write_bytes(data[: len(data) // 2])
+    ran = simdedup(tmp_path, "scan", "pages.jsonl.gz", "--index", "i.db")
+    assert "Traceback" not in ran.stderr
+    assert "pages.jsonl.gz" in ran.stdout.splitlines()[-1] + ran.stderr
+    assert lines(ran.stdout)[0] == dict.fromkeys(SCAN_FIELDS) | {
+        "url": "https://a.example/0",
+        "status": "unique",
+    }
+
+
+def test_a_url_with_half_an_emoji_does_not_stop_a_scan(tmp_path: Path) -> None:
+    rows = [
+        {"url": "https://a.example/\ud83d", "text": story(1)},
+        {"url": "https://a.example/2", "text": story(2) + "\ud83d\0"},
+    ]
+    write_lines(tmp_path / "pages.jsonl", rows)
+    ran = simdedup(tmp_path, "scan", "pages.jsonl", "--index", "i.db", "--output", "o.jsonl")
+    assert (ran.returncode, "Traceback" in ran.stderr) == (0, False)
+    found = lines((tmp_path / "o.jsonl").read_bytes())
+    assert [each["status"] for each in found] == ["unique", "unique"]
+
+
+def test_a_file_name_that_is_no_utf8_does_not_stop_a_scan(tmp_path: Path) -> None:
+    folder = tmp_path / "site"
+    folder.mkdir()
+    try:
+        Path(os.fsdecode(os.fsencode(folder) + b"/caf\xe9.html")).write_text(page(story(1)))
+    except OSError:
+        pytest.skip("this file system takes no such names")
+    (folder / "other.html").write_text(page(story(2)))
+    ran = simdedup(tmp_path, "scan", "site", "--index", "i.db", "--output", "o.jsonl")
+    assert (ran.returncode, "Traceback" in ran.stderr) == (0, False)
+    found = lines((tmp_path / "o.jsonl").read_bytes())
+    assert [each["status"] for each in found] == ["unique", "unique"]
+
+
+def test_settings_are_heeded(site: Path, tmp_path: Path) -> None:
+    ran = simdedup(tmp_path, "scan", site, "--index", "i.db", "-s", "SIMDEDUP_MIN_TERMS=5000")
+    assert {each["reason"] for each in lines(ran.stdout)} == {"too-short", "no-text", "not-html"}
+    # Scrapy's own option, before the subcommand, says the same.
+    ran = simdedup(tmp_path, "-s", "SIMDEDUP_MIN_TERMS=5000", "scan", site, "--index", "j.db")
+    assert {each["reason"] for each in lines(ran.stdout)} == {"too-short", "no-text", "not-html"}
+
+
+def test_a_bad_setting_stops_with_name_value_and_range(site: Path, tmp_path: Path) -> None:
+    ran = simdedup(tmp_path, "scan", site, "--index", "i.db", "-s", "SIMDEDUP_MIN_TERMS=abc")
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert "SIMDEDUP_MIN_TERMS is 'abc'" in ran.stderr
+    assert "0 to 10000" in ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert not (tmp_path / "i.db").exists()
+
+
+def test_an_unknown_setting_is_named(site: Path, tmp_path: Path) -> None:
+    ran = simdedup(tmp_path, "scan", site, "--index", "i.db", "-s", "SIMDEDUP_MIN_TERM=3")
+    assert ran.returncode == 0
+    assert "SIMDEDUP_MIN_TERM: SIMDEDUP_MIN_TERMS?" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["scan", "site", "nowhere", "--index", "i.db"], "there is no nowhere"),
+        (["scan", "site"], "--index"),
+        (["scan", "site", "--index", "i.db", "-s", "SIMDEDUP_MIN_TERMS"], "NAME=VALUE"),
+        (["export", "--index", "i.db", "--output", "out.txt"], "--format"),
+        (["export", "--index", "i.db", "--status", "copies"], "copies"),
+        (["explode"], "explode"),
+        ([], "scan"),
+    ],
+)
+def test_wrong_calls_end_with_exit_code_2(
+    arguments: list[str], said: str, site: Path, tmp_path: Path
+) -> None:
+    ran = simdedup(tmp_path, *arguments)
+    assert ran.returncode == 2
+    assert said in ran.stderr + ran.stdout
+    assert "Traceback" not in ran.stderr
+    assert not (tmp_path / "i.db").exists()
+    assert not (tmp_path / "out.txt").exists()
+
+
+def test_unusable_indexes_end_with_exit_code_1(site: Path, tmp_path: Path) -> None:
+    (tmp_path / "text.db").write_text("no index " * 200)
+    for arguments, place in (
+        (["scan", "site", "--index", "text.db"], "text.db"),
+        (["export", "--index", "text.db"], "text.db"),
+        (["export", "--index", "missing.db"], "missing.db"),
+        (["scan", "site", "--index", "site"], "site"),
+    ):
+        ran = simdedup(tmp_path, *arguments)
+        assert (ran.returncode, ran.stdout) == (1, "")
+        assert str(tmp_path / place) in ran.stderr
+        assert "Traceback" not in ran.stderr
+    assert (tmp_path / "text.db").read_text() == "no index " * 200
+
+
+@pytest.fixture(scope="module")
+def scanned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an index of a scan of JSON lines."""
+    folder = tmp_path_factory.mktemp("scanned")
+    write_lines(folder / "pages.jsonl", [*ROWS, b"\n", {"url": "=1+1", "text": story(8)}])
+    assert simdedup(folder, "scan", "pages.jsonl", "--index", "i.db").returncode == 0
+    return folder
+
+
+def test_export_as_json_lines(scanned: Path) -> None:
+    ran = simdedup(scanned, "export", "--index", "i.db")
+    found = lines(ran.stdout)
+    # The unchanged revisit is counted in its row and adds nothing to the log.
+    assert [each["url"] for each in found if each["status"] == "unique"] == [
+        "https://a.example/1",
+        "https://a.example/2",
+        "=1+1",
+    ]
+    assert len(found) == len(FOUND)
+    assert f"{len(FOUND)} decisions" in ran.stderr
+    assert {each["spider"] for each in found} == {"scan"}
+
+
+def test_export_as_csv(scanned: Path) -> None:
+    ran = simdedup(scanned, "export", "--index", "i.db", "--output", "out.csv")
+    assert (ran.returncode, ran.stdout) == (0, "")
+    with (scanned / "out.csv").open(encoding="utf-8", newline="") as file:
+        found = list(csv.DictReader(file, strict=True))
+    assert len(found) == len(FOUND)
+    assert [each["url"] for each in found][-1] == "'=1+1"
+    shown = simdedup(scanned, "export", "--index", "i.db", "--format", "csv")
+    assert list(csv.DictReader(io.StringIO(shown.stdout))) == found
+
+
+def test_export_of_one_status(scanned: Path) -> None:
+    ran = simdedup(
+        scanned, "export", "--index", "i.db", "--status", "duplicate", "--output", "o.jsonl.gz"
+    )
+    assert "1 decisions" in ran.stderr
+    found = lines(gzip.decompress((scanned / "o.jsonl.gz").read_bytes()))
+    assert [(each["url"], each["original"]) for each in found] == [
+        ("https://b.example/1", "https://a.example/1")
+    ]
+    assert lines(simdedup(scanned, "export", "--index", "i.db", "--run", "7").stdout) == []
+    assert lines(simdedup(scanned, "export", "--index", "i.db", "--spider", "news").stdout) == []
+
+
+@pytest.mark.parametrize("subcommand", ["scan", "export"])
+def test_help_has_an_example(subcommand: str, tmp_path: Path) -> None:
+    ran = simdedup(tmp_path, subcommand, "--help")
+    assert ran.returncode == 0
+    assert f"example: scrapy simdedup {subcommand} " in " ".join(ran.stdout.split())
+    assert "--index" in ran.stdout
+
+
+def test_scrapy_lists_the_command(tmp_path: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "scrapy"],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert "simdedup " in ran.stdout
+
+
+@pytest.mark.parametrize("pages", [3, 600])
+def test_a_reader_that_has_enough_is_no_error(pages: int, tmp_path: Path) -> None:
+    # Few lines fit the buffer and meet the closed pipe at exit, many do while they are written.
+    rows = [{"url": f"https://a.example/{at}" + "x" * 100, "text": "short"} for at in range(pages)]
+    write_lines(tmp_path / "pages.jsonl", rows)
+    command = [sys.executable, "-m", "scrapy", "simdedup", "scan", "pages.jsonl", "--index", "i.db"]
+    with subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as ran:
+        assert ran.stdout is not None
+        assert ran.stderr is not None
+        ran.stdout.close()
+        said = ran.stderr.read()
+    assert "Traceback" not in said
+    assert "BrokenPipeError" not in said
+
+
+def test_nothing_from_jieba_or_the_log_on_either_stream(tmp_path: Path) -> None:
+    write_lines(tmp_path / "pages.jsonl", [{"url": "https://a.example/", "text": chinese(1)}])
+    ran = simdedup(tmp_path, "scan", "pages.jsonl", "--index", "i.db")
+    assert len(lines(ran.stdout)) == 1
+    assert ran.stderr == "1 pages: 1 unique\n"
+
+
+def test_loading_the_command_loads_nothing_heavy() -> None:
+    code = """
+import sys
+import scrapy_simdedup.crawl.command
+heavy = {"numpy", "trafilatura", "jieba", "sqlite_utils", "regex", "tqdm", "tldextract"}
+print(sorted(heavy & sys.modules.keys()))
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert ran.stdout == "[]\n"

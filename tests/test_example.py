@@ -1,0 +1,69 @@
+"""The example project, run as a newcomer runs it, and then again."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLE = Path(__file__).resolve().parents[1] / "example_project"
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Two runs of a copy of the example: the folder, and what each run printed."""
+    folder = tmp_path_factory.mktemp("clone") / "example_project"
+    ignored = shutil.ignore_patterns(".scrapy", "*.jsonl", "__pycache__")
+    shutil.copytree(EXAMPLE, folder, ignore=ignored)
+    printed = []
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, str(folder / "run.py")], capture_output=True, text=True, timeout=120
+        )
+        assert done.returncode == 0, done.stderr
+        assert "Traceback" not in done.stderr
+        printed.append(done.stdout)
+    return folder, printed
+
+
+def test_the_first_run_tells_what_it_kept_and_dropped(runs):
+    _, (first, _) = runs
+    assert "SUMMARY: 22 items kept; decisions logged: 25 duplicate, 3 skipped, 21 unique" in first
+    kept, dropped = first.split("DROPPED, SKIPPED, CHANGED")
+    assert len(re.findall("http://", kept)) == 22
+    # The translated copy is a page of its own; one login page stands for all four.
+    assert "xinwen.example/news/feiqi-caishichang-zhongziku" in kept
+    assert "harbour-daily.example/news/seed-bank-old-quarry" in kept
+    assert len(re.findall("/members/", kept)) == 1
+    for way in ("/print/", "/amp/", "?utm_source=", "regional-wire", "kuaibao"):
+        assert re.search(rf"duplicate \S+{re.escape(way)}", dropped) or way in dropped
+    assert re.search(r"skipped   \S+/notices/slipway-closed\n\s+too-short", dropped)
+    assert re.search(r"skipped   \S+/news/missing\n\s+status", dropped)
+    assert re.search(r"skipped   \S+\.pdf\n\s+not-html", dropped)
+
+
+def test_the_second_run_shows_revisits(runs):
+    _, (first, second) = runs
+    corrected = (
+        r"revisit   http://harbour-daily.example/news/ferry-summer-timetable\n\s+seen before"
+    )
+    assert re.search(corrected, second)
+    assert "SUMMARY: 22 items kept; decisions logged: 25 duplicate, 1 revisit, 3 skipped" in second
+    kept = [text.split("KEPT")[1].split("DROPPED")[0] for text in (first, second)]
+    # Which of several equal login pages comes first is chance; all else is the same.
+    same = [re.sub(r"members/\S+|\S+swing\S*", "", text) for text in kept]
+    assert sorted(same[0].split()) == sorted(same[1].split())
+
+
+def test_the_log_is_left_behind(runs):
+    folder, _ = runs
+    logs = sorted(folder.glob("dedup-news-*.jsonl"))
+    assert len(logs) == 2
+    rows = [json.loads(line) for line in logs[0].read_text(encoding="utf-8").splitlines()]
+    assert len(rows) == 49
+    assert {row["spider"] for row in rows} == {"news"}
