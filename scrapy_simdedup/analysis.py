@@ -29,7 +29,7 @@ class Recipe:
 
     extractor: str = "trafilatura"
     methods: tuple[str, ...] = _ALWAYS
-    min_terms: int = 12
+    min_terms: int = 17
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,8 @@ class Config:
         "",
         parse.string,
         "a field name",
-        "The item field that receives the verdict as a dict (None when unique); empty: none.",
+        "The item field that receives the verdict as a dict (None when unique or not judged);"
+        " empty: none.",
     )
     methods: tuple[str, ...] = _setting(
         ["simhash", "sketch"],
@@ -107,7 +108,7 @@ class Config:
         request=True,
     )
     min_terms: int = _setting(
-        12,
+        17,
         parse.whole(0, 10_000),
         "0 to 10000",
         "A text with fewer distinct terms (stop words do not count) is `skipped: too-short`.",
@@ -203,7 +204,7 @@ def setting_name(each: Field[Any]) -> str:
 def _read(each: Field[Any], name: str, given: Any) -> Any:
     try:
         return each.metadata["read"](given)
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, OverflowError) as error:
         detail = f" ({error})" if str(error) else ""
         raise ConfigError(
             f"{name} is {given!r}{detail}, but it takes {each.metadata['takes']}"
@@ -212,9 +213,11 @@ def _read(each: Field[Any], name: str, given: Any) -> Any:
 
 def unknown_settings(names: Mapping[str, Any]) -> dict[str, str | None]:
     """Return each unknown ``SIMDEDUP_`` name of a mapping with the nearest known one, or None."""
-    known = [setting_name(each) for each in fields(Config)]
-    return {
-        name: next(iter(difflib.get_close_matches(name, known, 1)), None)
-        for name in names
-        if name.startswith(PREFIX) and name not in known
-    }
+    known = [each.name.upper() for each in fields(Config)]
+    found: dict[str, str | None] = {}
+    for name in names:
+        if name.startswith(PREFIX) and (short := name.removeprefix(PREFIX)) not in known:
+            # Without the prefix: it alone would make any two names alike.
+            near = difflib.get_close_matches(short, known, 1)
+            found[name] = PREFIX + near[0] if near else None
+    return found

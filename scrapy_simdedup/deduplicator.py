@@ -5,10 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields
-from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
@@ -16,56 +13,17 @@ from typing import Any, Literal
 import xxhash
 
 from scrapy_simdedup.analysis import Analysis, Recipe, Source, analyse
-from scrapy_simdedup.config import Config, setting_name, unknown_settings
-from scrapy_simdedup.index.bands import Rows
-from scrapy_simdedup.index.records import Claim, Settled, Signature, Subject
+from scrapy_simdedup.config import Config, unknown_settings
+from scrapy_simdedup.identity import identity_of, versions, written
+from scrapy_simdedup.index.records import Claim, Settled, Subject
 from scrapy_simdedup.index.sqlite import SqliteIndex
 from scrapy_simdedup.judge import Judge, Judgement, Rules
-from scrapy_simdedup.methods import FIRST_BAND, METHODS
+from scrapy_simdedup.methods import rows_of
 from scrapy_simdedup.sites import site_of, stored_url
-from scrapy_simdedup.text import stopwords
 from scrapy_simdedup.text.extract import decode
 from scrapy_simdedup.verdict import Verdict
 
 logger = logging.getLogger(__name__)
-
-# Raised whenever the same text would be signed otherwise; part of every index's identity.
-ALGORITHM = 1
-
-_RECORDED = ("scrapy-simdedup", "scrapy", "trafilatura", "lxml", "jieba", "regex", "numpy")
-
-
-def identity_of(config: Config) -> dict[str, Any]:
-    """Return all that shapes what an index stores; a file keeps to the one it began with."""
-    return {
-        "algorithm": ALGORITHM,
-        "bits": 64,
-        "methods": sorted(config.methods),
-        "extractor": config.extractor,
-        "scope": config.scope,
-        "stop_words": stopwords.digest(),
-        "dictionary": _dictionary_digest(),
-    }
-
-
-def _dictionary_digest() -> str:
-    spec = find_spec("jieba")
-    if spec is None or spec.origin is None:
-        return "none"
-    return xxhash.xxh3_64_hexdigest(Path(spec.origin).with_name("dict.txt").read_bytes())
-
-
-def rows_of(methods: Sequence[str]) -> Callable[[Signature], Rows]:
-    """Return the function from a signature to the rows that these methods store for it."""
-
-    def rows(signature: Signature) -> Rows:
-        return [
-            (FIRST_BAND[name] + band, key)
-            for name in methods
-            for band, key in METHODS[name].rows(signature[name])
-        ]
-
-    return rows
 
 
 def name_hash(name: str | bytes) -> int:
@@ -107,8 +65,8 @@ class Deduplicator:
             rows_of(self.config.methods),
             spider=spider,
             job=job,
-            settings=_written(self.config),
-            versions=json.dumps(_versions()),
+            settings=written(self.config),
+            versions=json.dumps(versions()),
         )
         self._judge = Judge(self._index)
         self._turn = threading.Lock()
@@ -271,23 +229,3 @@ def _orphan_message(settled: Settled) -> str:
         f" all, e.g. {first.url} because of {first.original}; list them with:"
         " scrapy simdedup export --status orphaned"
     )
-
-
-def _versions() -> dict[str, str]:
-    found = {}
-    for package in _RECORDED:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
-
-
-def _written(config: Config) -> str:
-    """Return the settings that are not the defaults, as JSON, for the run's record."""
-    changed = {
-        setting_name(each): getattr(config, each.name)
-        for each in fields(config)
-        if getattr(config, each.name) != each.default
-    }
-    return json.dumps(changed, default=repr, ensure_ascii=False)

@@ -23,6 +23,8 @@ class IndexUnusable(SimDedupError):
 
 
 def _message(verdict: Verdict) -> str:
+    if verdict.original is None:
+        return f"{verdict.status}: seen before, unchanged"
     return f"near-duplicate of {verdict.original} ({verdict.measures})"
 
 

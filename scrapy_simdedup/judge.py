@@ -73,7 +73,7 @@ class Judge:
         """
         index = self._index
         with index.write():
-            own = [kept for kept in index.same(subject) if self._stands(kept)]
+            own = [kept for kept in index.pages.same(subject) if self._stands(kept)]
             if subject.kind == "page":
                 judgement = self._page(subject, analysis, rules, own)
             else:
@@ -148,7 +148,7 @@ class Judge:
             return []
         standing = [
             kept
-            for kept in index.load(wanted)
+            for kept in index.pages.load(wanted)
             if self._stands(kept) and (not rules.this_run_only or kept.seen in index.job_runs)
         ]
         return self._accepted(analysis, standing, rules, also_refused=True)
@@ -206,7 +206,7 @@ class Judge:
         return Judgement(verdict, None, near.kept.id, original_open=not near.kept.settled)
 
     def _visit(self, kept: Kept, subject: Subject, rules: Rules) -> Judgement:
-        claim = self._index.visit(kept, subject, alone=rules.this_run_only)
+        claim = self._index.pages.visit(kept, subject, alone=rules.this_run_only)
         return Judgement(Verdict("revisit"), claim)
 
     def _keep(
@@ -217,7 +217,7 @@ class Judge:
         before: Kept | None,
         compared: Sequence[_Compared],
     ) -> Judgement:
-        claim = self._index.insert(
+        claim = self._index.pages.insert(
             NewPage(
                 subject,
                 analysis.digest,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -49,7 +50,7 @@ def index_path(value: Any) -> str:
         raise ValueError("empty")
     if "://" in path:
         raise ValueError("no store for this kind of address")
-    path % {"spider": "", "name": ""}
+    _fill(path, "spider", "name")
     return path
 
 
@@ -58,8 +59,15 @@ def export_path(value: Any) -> str:
     path = str(value)
     if path and not path.endswith(EXPORT_ENDINGS):
         raise ValueError
-    path % {"name": "", "time": ""}
+    _fill(path, "name", "time")
     return path
+
+
+def _fill(pattern: str, *names: str) -> None:
+    """Raise ValueError or KeyError unless ``pattern`` takes these names and nothing else."""
+    if re.search(r"%(?!\(|%)", pattern.replace("%%", "")):
+        raise ValueError("a % that is no %(name)s must be written %%")
+    pattern % dict.fromkeys(names, "")
 
 
 def one_of(*choices: str) -> Callable[[Any], str]:
@@ -75,7 +83,9 @@ def one_of(*choices: str) -> Callable[[Any], str]:
 
 def names(value: Any) -> tuple[str, ...]:
     """Read a list of names: a list, or a string with commas."""
-    parts = value.split(",") if isinstance(value, str) else list(value)
+    if isinstance(value, str):
+        value = json.loads(value) if value.lstrip().startswith("[") else value.split(",")
+    parts = list(value)
     if not all(isinstance(part, str) for part in parts):
         raise TypeError
     return tuple(part.strip() for part in parts if part.strip())

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 from scrapy_simdedup.text.normalise import clean
+
+# Scheme and slashes, then all of the authority up to its last "@".
+_CREDENTIALS = re.compile(r"^(\s*(?:[A-Za-z][A-Za-z0-9+.-]*:)?//)[^/?#]*@")
 
 
 def stored_url(url: str) -> str:
@@ -15,15 +19,7 @@ def stored_url(url: str) -> str:
     Anything that is no URL (a file's path in a scan) comes back as it is, cleaned.
     """
     url = clean(url)
-    if "@" not in url:
-        return url
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return url
-    if "@" not in parts.netloc:
-        return url
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+    return _CREDENTIALS.sub(r"\1", url, count=1)
 
 
 @lru_cache(maxsize=1)
@@ -43,4 +39,4 @@ def site_of(url: str) -> str:
     except ValueError:
         return ""
     found = _domains()(host)
-    return f"{found.domain}.{found.suffix}" if found.suffix else host
+    return f"{found.domain}.{found.suffix}" if found.domain and found.suffix else host

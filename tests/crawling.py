@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import subprocess
 import sys
@@ -15,7 +16,18 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import pytest
+
 HERE = Path(__file__).parent
+
+#: Event loops that a crawl can run under.
+MODES = ["asyncio", "select", "none"]
+
+
+def needs(reactor: str) -> None:
+    """Skip a test where this Scrapy cannot do without a reactor, or not without httpx."""
+    if reactor == "none":
+        pytest.importorskip("scrapy", minversion="2.19")
 
 
 @dataclass
@@ -186,5 +198,6 @@ def start(
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
+        env={**os.environ, "PYTHONPATH": str(HERE.parent)},
     )
     return process, out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import json
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -140,6 +141,9 @@ class SiteSpider(scrapy.Spider):
                 )
             elif name == "opt-out":
                 for request in self.links(response, meta={"simdedup": False}):
+                    yield request
+            elif name == "options":
+                for request in self.links(response, meta={"simdedup": json.loads(argument)}):
                     yield request
             elif name == "head":
                 yield response.follow(argument, self.parse, method="HEAD")

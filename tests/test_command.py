@@ -176,12 +176,13 @@ def test_a_file_name_that_is_no_utf8_does_not_stop_a_scan(tmp_path: Path) -> Non
     assert [each["status"] for each in found] == ["unique", "unique"]
 
 
-def test_settings_are_heeded(site: Path, tmp_path: Path) -> None:
-    ran = simdedup(tmp_path, "scan", site, "--index", "i.db", "-s", "SIMDEDUP_MIN_TERMS=5000")
-    assert {each["reason"] for each in lines(ran.stdout)} == {"too-short", "no-text", "not-html"}
-    # Scrapy's own option, before the subcommand, says the same.
-    ran = simdedup(tmp_path, "-s", "SIMDEDUP_MIN_TERMS=5000", "scan", site, "--index", "j.db")
-    assert {each["reason"] for each in lines(ran.stdout)} == {"too-short", "no-text", "not-html"}
+@pytest.mark.parametrize("place", [0, 4])
+def test_settings_are_heeded_on_either_side_of_the_subcommand(place: int, tmp_path: Path) -> None:
+    write_lines(tmp_path / "pages.jsonl", [{"url": "https://a.example/", "text": story(1)}])
+    arguments = ["scan", "pages.jsonl", "--index", "i.db"]
+    arguments[place:place] = ["-s", "SIMDEDUP_MIN_TERMS=5000"]
+    ran = simdedup(tmp_path, *arguments)
+    assert [each["reason"] for each in lines(ran.stdout)] == ["too-short"]
 
 
 def test_a_bad_setting_stops_with_name_value_and_range(site: Path, tmp_path: Path) -> None:
@@ -193,8 +194,9 @@ def test_a_bad_setting_stops_with_name_value_and_range(site: Path, tmp_path: Pat
     assert not (tmp_path / "i.db").exists()
 
 
-def test_an_unknown_setting_is_named(site: Path, tmp_path: Path) -> None:
-    ran = simdedup(tmp_path, "scan", site, "--index", "i.db", "-s", "SIMDEDUP_MIN_TERM=3")
+def test_an_unknown_setting_is_named(tmp_path: Path) -> None:
+    write_lines(tmp_path / "pages.jsonl", [])
+    ran = simdedup(tmp_path, "scan", "pages.jsonl", "--index", "i.db", "-s", "SIMDEDUP_MIN_TERM=3")
     assert ran.returncode == 0
     assert "SIMDEDUP_MIN_TERM: SIMDEDUP_MIN_TERMS?" in ran.stderr
 
@@ -222,18 +224,23 @@ def test_wrong_calls_end_with_exit_code_2(
     assert not (tmp_path / "out.txt").exists()
 
 
-def test_unusable_indexes_end_with_exit_code_1(site: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "place"),
+    [
+        (["scan", "site"], "text.db"),
+        (["scan", "site"], "site"),
+        (["export"], "text.db"),
+        (["export"], "missing.db"),
+    ],
+)
+def test_unusable_indexes_end_with_exit_code_1(
+    arguments: list[str], place: str, site: Path, tmp_path: Path
+) -> None:
     (tmp_path / "text.db").write_text("no index " * 200)
-    for arguments, place in (
-        (["scan", "site", "--index", "text.db"], "text.db"),
-        (["export", "--index", "text.db"], "text.db"),
-        (["export", "--index", "missing.db"], "missing.db"),
-        (["scan", "site", "--index", "site"], "site"),
-    ):
-        ran = simdedup(tmp_path, *arguments)
-        assert (ran.returncode, ran.stdout) == (1, "")
-        assert str(tmp_path / place) in ran.stderr
-        assert "Traceback" not in ran.stderr
+    ran = simdedup(tmp_path, *arguments, "--index", place)
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert str(tmp_path / place) in ran.stderr
+    assert "Traceback" not in ran.stderr
     assert (tmp_path / "text.db").read_text() == "no index " * 200
 
 

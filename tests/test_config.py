@@ -41,7 +41,7 @@ def test_defaults() -> None:
         "max_distance": ((0, 3),),
         "min_resemblance": 0.3,
         "min_containment": 0.6,
-        "min_terms": 12,
+        "min_terms": 17,
         "scope": "index",
         "since": "ever",
         "confirm": "item",

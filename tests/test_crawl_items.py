@@ -6,8 +6,8 @@ import json
 from collections import Counter
 
 import pytest
-from crawling import Crawl, linked, start
 
+from crawling import MODES, Crawl, linked, needs, start
 from texts import page, reworded, story
 
 TEXT = {"SIMDEDUP_ITEM_FIELDS": {"text": "text"}}
@@ -22,9 +22,16 @@ def listing(site, count):
     return paths
 
 
-def test_fifty_equal_items_of_one_callback(crawl, site):
+@pytest.mark.parametrize("reactor", MODES)
+def test_fifty_equal_items_of_one_callback(crawl, site, reactor):
+    needs(reactor)
     site.html("/", page("A few words."))
-    options = {"settings": TEXT, "plan": {"/": ["item:50"]}, "text": story(1)}
+    options = {
+        "settings": TEXT,
+        "plan": {"/": ["item:50"]},
+        "text": story(1),
+        "reactor": reactor,
+    }
     first: Crawl = crawl(**options)
     assert len(first.scraped) == 1
     assert (first.stat("items/unique"), first.stat("items/duplicate")) == (1, 49)
@@ -111,13 +118,16 @@ def test_items_without_text_pass(crawl, site, value):
     assert done.stat("items/skipped/no-field") == 2
 
 
-def test_a_later_pipeline_that_drops_the_first_copy(crawl, site):
+@pytest.mark.parametrize("reactor", MODES)
+def test_a_later_pipeline_that_drops_the_first_copy(crawl, site, reactor):
     """The second copy is kept: it waits until the first one's claim is settled."""
+    needs(reactor)
     site.html("/", page("A few words."))
     done = crawl(
         settings={**TEXT, "ITEM_PIPELINES": {"spiders.DropFirst": 900}},
         plan={"/": ["item:5"]},
         text=story(1),
+        reactor=reactor,
     )
     assert len(done.scraped) == 1
     assert done.stats["item_dropped_reasons_count/DropItem"] == 1

@@ -6,11 +6,9 @@ import gzip
 from collections import Counter
 
 import pytest
-from crawling import Answer, Crawl, Site, linked
 
-from texts import page, story
-
-MODES = ["asyncio", "select", "none"]
+from crawling import MODES, Answer, Crawl, Site, linked, needs
+from texts import page, reworded, story
 
 
 def group(site: Site, copies: int = 3, stories: int = 4) -> list[str]:
@@ -28,8 +26,7 @@ def group(site: Site, copies: int = 3, stories: int = 4) -> list[str]:
 
 @pytest.mark.parametrize("reactor", MODES)
 def test_drop_items_keeps_one_of_each_group(crawl, site, reactor):
-    if reactor == "none":
-        pytest.importorskip("scrapy", minversion="2.15")
+    needs(reactor)
     paths = group(site)
     done: Crawl = crawl(reactor=reactor, settings={"SIMDEDUP_ACTION": "drop-items"})
     assert done.exit_code == 0, done.log
@@ -161,6 +158,8 @@ def test_a_failure_of_ours_lets_the_page_through(crawl, site):
     assert done.stat("pages/error") == done.stat("errors") == 3
     assert done.log.count("Traceback") == 1
     assert done.verdicts["/"]["status"] == "error"
+    logged = {(row["status"], row["reason"]) for row in done.decisions()}
+    assert logged == {("error", "RuntimeError")}
 
 
 def test_compressed_pages_and_a_wrong_order(crawl, site):
@@ -253,3 +252,21 @@ def test_an_unusable_index_stops_the_crawl_and_stays_as_it_is(crawl, site, tmp_p
     assert str(path) in done.log
     assert path.read_bytes() == before
     assert not site.asked
+
+
+def test_thresholds_and_actions_by_request(crawl, site):
+    site.html("/", page(story(1), extra=linked(["/near"])))
+    site.html("/near", page(reworded(story(1), 0.05)))
+    near = {"/": ["item", 'options:{"min_resemblance": 0.99}'], "/near": ["item"]}
+    done = crawl(plan=near)
+    assert done.verdicts["/near"]["status"] == "unique"
+    assert done.verdicts["/near"]["nearest"] == site.url("/")
+    dropped = {"/": ["item", 'options:{"action": "drop-items"}'], "/near": ["item"]}
+    done = crawl(plan=dropped, settings={"SIMDEDUP_RESET": True})
+    assert done.verdicts["/near"]["status"] == "duplicate"
+    assert done.paths() == ["/"]
+    wrong = {"/": ["item", 'options:{"scope": "site"}'], "/near": ["item"]}
+    done = crawl(plan=wrong, settings={"SIMDEDUP_RESET": True})
+    assert done.verdicts["/near"]["status"] == "error"
+    assert len(done.scraped) == 2
+    assert "a request can set" in done.log

@@ -8,7 +8,6 @@ import pytest
 
 from scrapy_simdedup import Deduplicator, Verdict
 from scrapy_simdedup.exceptions import ConfigError
-
 from texts import chinese, page, reworded, story
 
 
@@ -84,19 +83,21 @@ def test_short_texts_without_the_minimum(tmp_path):
 
 def test_translations_and_other_scripts_are_distinct(dedup):
     texts = {
-        "hans": "港口的老吊桥修好以后，清晨的渔船又能一路开到集市旁边的石阶。修理队花了整个冬天更换齿轮和木板，"
+        "hans": "港口的老吊桥修好以后，清晨的渔船又能一路开到集市旁边的石阶。"
+        "修理队花了整个冬天更换齿轮和木板，"
         "镇上的孩子每天放学都来数还剩几块。管理员说，最难的不是钢铁，而是让大家相信桥还值得修。",
-        "hant": "港口的老吊橋修好以後，清晨的漁船又能一路開到集市旁邊的石階。修理隊花了整個冬天更換齒輪和木板，"
+        "hant": "港口的老吊橋修好以後，清晨的漁船又能一路開到集市旁邊的石階。"
+        "修理隊花了整個冬天更換齒輪和木板，"
         "鎮上的孩子每天放學都來數還剩幾塊。管理員說，最難的不是鋼鐵，而是讓大家相信橋還值得修。",
-        "en": "Now that the old swing bridge in the harbour has been mended, the fishing boats can sail"
-        " up to the stone steps beside the market again at dawn. The repair crew spent the whole"
-        " winter replacing gears and planks, and the children of the town came after school each"
+        "en": "Now that the old swing bridge in the harbour has been mended, the fishing boats can"
+        " sail up to the stone steps beside the market again at dawn. The repair crew spent the"
+        " whole winter replacing gears and planks, and the children of the town came after school each"
         " day to count how many were left. The keeper says that steel was not the hardest part; it"
         " was to make everybody believe that the bridge was worth mending.",
-        "fr": "Maintenant que le vieux pont tournant du port est réparé, les bateaux de pêche peuvent"
-        " de nouveau remonter à l'aube jusqu'aux marches de pierre près du marché. L'équipe a passé"
-        " tout l'hiver à remplacer engrenages et planches, et les enfants de la ville venaient"
-        " chaque jour après l'école compter ce qu'il en restait. Le gardien dit que le plus dur ne"
+        "fr": "Maintenant que le vieux pont tournant du port est réparé, les bateaux de pêche"
+        " peuvent de nouveau remonter à l'aube jusqu'aux marches de pierre près du marché. L'équipe"
+        " a passé tout l'hiver à remplacer engrenages et planches, et les enfants de la ville"
+        " venaient chaque jour après l'école compter ce qu'il en restait. Le gardien dit que le plus dur ne"
         " fut pas l'acier, mais de faire croire à tous que le pont valait la peine d'être réparé.",
     }
     for name, text in texts.items():

@@ -1,7 +1,5 @@
 """Terms by script, and jieba's manners."""
 
-# ruff: noqa: RUF001  (Chinese punctuation is meant)
-
 from __future__ import annotations
 
 import os
@@ -14,12 +12,12 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from texts import chinese, story
 
 from scrapy_simdedup import Deduplicator
 from scrapy_simdedup.analysis import Recipe, Source, analyse
 from scrapy_simdedup.text.normalise import normalise
 from scrapy_simdedup.text.segment import segment
+from texts import chinese, story
 
 # Content words of each script, little words between them, the end of a sentence, and what
 # stands between words.

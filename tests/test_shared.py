@@ -11,8 +11,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from crawling import Answer, Crawl, linked
 
+from crawling import Answer, Crawl, linked
 from scrapy_simdedup import Deduplicator
 from texts import page
 
@@ -49,8 +49,13 @@ def test_labelled_pages(tmp_path, name, recall, precision):
     folder = CORPUS / name
     output = scan(folder / "pages", tmp_path)
     score = subprocess.run(
-        [sys.executable, SHARED / "tools" / "score.py", output]
-        + [folder / "pairs.tsv", folder / "pages"],
+        [
+            sys.executable,
+            SHARED / "tools" / "score.py",
+            output,
+            folder / "pairs.tsv",
+            folder / "pages",
+        ],
         capture_output=True,
         text=True,
         check=True,
@@ -87,7 +92,18 @@ def statuses(tmp_path: Path, case: str, names: list[str]) -> list[str]:
         ("05", ["a.html", "b.html", "c.html"], ["too-short"] * 3),
         (
             "06",
-            [f"{n}.txt" for n in "blank emoji empty one-cjk punct stopwords zero-width".split()],
+            [
+                f"{name}.txt"
+                for name in (
+                    "blank",
+                    "emoji",
+                    "empty",
+                    "one-cjk",
+                    "punct",
+                    "stopwords",
+                    "zero-width",
+                )
+            ],
             ["too-short"] * 7,
         ),
         ("07", ["a.txt", "b.txt", "c.txt", "d.txt"], ["too-short"] * 4),

@@ -1,7 +1,5 @@
 """Normalising, weighing, extracting and decoding."""
 
-# ruff: noqa: RUF001  (full-width and Chinese characters are meant)
-
 from __future__ import annotations
 
 import codecs
@@ -11,7 +9,6 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from texts import chinese, page, story
 
 from scrapy_simdedup import Deduplicator
 from scrapy_simdedup.analysis import Recipe, Source, analyse
@@ -19,6 +16,7 @@ from scrapy_simdedup.text.document import Document
 from scrapy_simdedup.text.extract import decode, extract
 from scrapy_simdedup.text.normalise import clean, normalise
 from scrapy_simdedup.text.weigh import weigh
+from texts import chinese, page, story
 
 UNSEEN = {
     "NUL": "\0",
@@ -190,11 +188,12 @@ def test_texts_without_terms_are_too_short_even_without_a_minimum(text: str, lea
 
 def test_the_minimum_counts_distinct_terms() -> None:
     words = "the acorn and badger with cedar dingo ember fjord gravel heron iris jackal kestrel"
+    words += " meadow nettle orchid pebble quartz"
     assert analyse(Source(text=(words,)), Recipe()).reason == "too-short"
     assert analyse(Source(text=(f"{words} " * 50,)), Recipe()).reason == "too-short"
-    twelve = analyse(Source(text=(f"{words} lagoon",)), Recipe())
-    assert (twelve.reason, twelve.terms) == (None, 12)
-    assert twelve.signature.keys() == {"simhash", "sketch"}
+    enough = analyse(Source(text=(f"{words} lagoon",)), Recipe())
+    assert (enough.reason, enough.terms) == (None, 17)
+    assert enough.signature.keys() == {"simhash", "sketch"}
 
 
 @pytest.mark.parametrize("template", ["plain", "wire"])

@@ -1,7 +1,5 @@
 """Invented articles and pages for the tests; the same seed always gives the same text."""
 
-# ruff: noqa: RUF001  (Chinese has its own commas)
-
 from __future__ import annotations
 
 import random

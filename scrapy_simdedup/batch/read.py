@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,9 +72,14 @@ def _file(path: Path, url: str) -> Record:
 def _lines(path: Path) -> Iterator[Record]:
     opened: Any = gzip.open if path.suffix == ".gz" else open
     with opened(path, "rb") as lines:
-        for number, line in enumerate(lines, 1):
-            if line.strip():
-                yield _line(line, f"{path.name}:{number}")
+        number = 0
+        try:
+            for number, line in enumerate(lines, 1):
+                if line.strip():
+                    yield _line(line, f"{path.name}:{number}")
+        except (EOFError, OSError, zlib.error):
+            place = f"{path.name}:{number + 1}"
+            yield Record(place, place, reason="torn")
 
 
 def _line(line: bytes, place: str) -> Record:

@@ -8,6 +8,7 @@ from typing import Any
 
 from scrapy_simdedup.batch.read import Record
 from scrapy_simdedup.deduplicator import Deduplicator
+from scrapy_simdedup.sites import stored_url
 from scrapy_simdedup.verdict import Verdict
 
 FIELDS = ("url", "status", "original", "distance", "resemblance", "method", "reason")
@@ -18,7 +19,7 @@ def scan(records: Iterable[Record], dedup: Deduplicator) -> Iterator[dict[str, A
     for record in records:
         verdict = _judge(record, dedup)
         yield {
-            "url": record.url,
+            "url": stored_url(record.url),
             **{name: getattr(verdict, name) for name in FIELDS if name != "url"},
         }
 

@@ -128,13 +128,15 @@ def _scan(opts: argparse.Namespace, settings: Any) -> None:
 
     from scrapy_simdedup.batch.read import count, read
     from scrapy_simdedup.batch.scan import scan, summary
-    from scrapy_simdedup.config import Config
+    from scrapy_simdedup.config import Config, unknown_settings
     from scrapy_simdedup.deduplicator import Deduplicator
     from scrapy_simdedup.logs.export import write, writing
 
     for path in opts.paths:
         if not path.exists():
             raise UsageError(f"there is no {path}")
+    for name, nearest in unknown_settings(settings).items():
+        print(f"unknown setting {name}{f': {nearest}?' if nearest else ''}", file=sys.stderr)
     counts = [count(path) for path in opts.paths]
     total = None if None in counts else sum(number or 0 for number in counts)
     records = (record for path in opts.paths for record in read(path))

@@ -51,9 +51,10 @@ class SimDedupDownloaderMiddleware:
         except NearDuplicateResponse:
             raise
         except Exception as error:
-            self._session.failed(response.url, error)
-            self._session.count("pages/error")
             verdict = Verdict("error", type(error).__name__)
+            self._session.count("pages/error")
+            self._session.failed(response.url, error)
+            await self._note(request, response, verdict)
         request.meta[META_VERDICT] = verdict.as_dict()
         return response
 
@@ -108,8 +109,7 @@ class SimDedupDownloaderMiddleware:
         verdict = Verdict("skipped", reason)
         session.count(f"pages/{verdict.label}")
         if reason in LOGGED:
-            names = page_names(session.crawler, request, response)
-            await session.note(lambda dedup: dedup.page(response.url, names), verdict)
+            await self._note(request, response, verdict)
         if reason == "not-text" and not self._warned_of_order:
             self._warned_of_order = True
             logger.warning(
@@ -118,3 +118,11 @@ class SimDedupDownloaderMiddleware:
                 response.url,
             )
         return verdict
+
+    async def _note(self, request: Request, response: Response, verdict: Verdict) -> None:
+        session = self._session
+        try:
+            names = page_names(session.crawler, request, response)
+            await session.note(lambda dedup: dedup.page(response.url, names), verdict)
+        except Exception as error:
+            session.failed(f"{response.url} ({verdict.label})", error)

@@ -7,10 +7,8 @@ The index is opened when the first page needs it, in the thread that judges, and
 from __future__ import annotations
 
 import logging
-import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
@@ -19,8 +17,6 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 from scrapy.statscollectors import StatsCollector
-from scrapy.utils.job import job_dir
-from scrapy.utils.project import data_path
 
 from scrapy_simdedup import workers
 from scrapy_simdedup.analysis import Source, analyse
@@ -28,11 +24,14 @@ from scrapy_simdedup.config import Config, unknown_settings
 from scrapy_simdedup.crawl.compat import result_of, send
 from scrapy_simdedup.crawl.guard import META_SCHEDULED
 from scrapy_simdedup.crawl.ledger import Ledger
+from scrapy_simdedup.crawl.places import index_path, job_name
 from scrapy_simdedup.crawl.settlement import Settlement
-from scrapy_simdedup.deduplicator import Deduplicator, identity_of
+from scrapy_simdedup.crawl.summary import summary
+from scrapy_simdedup.deduplicator import Deduplicator
 from scrapy_simdedup.exceptions import NearDuplicateItem, SimDedupError
+from scrapy_simdedup.identity import identity_of
+from scrapy_simdedup.index.files import check_place, check_unused, check_usable, move_aside
 from scrapy_simdedup.index.records import Settled, Subject
-from scrapy_simdedup.index.sqlite import check_usable, move_aside
 from scrapy_simdedup.judge import Judgement
 from scrapy_simdedup.logs.export import export_run
 from scrapy_simdedup.signals import near_duplicate_found
@@ -91,8 +90,11 @@ class Session:
             return
         for name, nearest in unknown_settings(crawler.settings).items():
             logger.warning("unknown setting %s%s", name, f": {nearest}?" if nearest else "")
-        self.path = _index_path(self.config, crawler)
-        if not self.config.reset:
+        self.path = index_path(self.config, crawler)
+        if self.config.reset:
+            check_place(self.path)
+            check_unused(self.path)
+        else:
             check_usable(self.path, identity_of(self.config))
         connect = crawler.signals.connect
         connect(self._scheduled, signals.request_scheduled)
@@ -207,7 +209,7 @@ class Session:
                 logger.info("SIMDEDUP_RESET: the index so far is now %s", aside)
         spider = self.crawler.spider
         dedup = Deduplicator(
-            self.path, self.config, spider=spider.name if spider else "", job=_job(self.crawler)
+            self.path, self.config, spider=spider.name if spider else "", job=job_name(self.crawler)
         )
         known = dedup.originals()
         self._dedup = dedup
@@ -298,45 +300,8 @@ class Session:
         await self._run(lambda: dedup.close(reason))
         logger.info(
             "scrapy-simdedup: %s; %s now holds %d originals",
-            _summary(self.stats.get_stats()),
+            summary(self.stats.get_stats()),
             dedup.path,
             originals,
             extra={"spider": self.crawler.spider},
         )
-
-
-def _index_path(config: Config, crawler: Crawler) -> Path:
-    """Return where a crawler's index lies: relative paths are under ``.scrapy/simdedup``."""
-    spider = crawler.spider
-    name = (spider.name if spider else crawler.spidercls.name or "").replace("/", "_")
-    path = Path(config.index % {"spider": name, "name": name})
-    if path.parts[0] == ".scrapy":
-        path = Path(*path.parts[1:])
-    elif not path.is_absolute():
-        path = Path("simdedup", path)
-    return Path(data_path(path)).absolute()
-
-
-def _job(crawler: Crawler) -> str:
-    """Return the name of the job that a JOBDIR stands for, which its runs have in common."""
-    folder = job_dir(crawler.settings)
-    if not folder:
-        return ""
-    path = Path(folder, "simdedup.job")
-    if not path.exists():
-        path.write_text(uuid.uuid4().hex, encoding="ascii")
-    return path.read_text(encoding="ascii")
-
-
-def _summary(stats: dict[str, Any]) -> str:
-    told = []
-    for kind in ("pages", "items"):
-        start = f"simdedup/{kind}/"
-        counts: dict[str, int] = {}
-        for name, value in sorted(stats.items()):
-            if name.startswith(start):
-                status = name[len(start) :].split("/")[0]
-                counts[status] = counts.get(status, 0) + value
-        if counts:
-            told.append(f"{kind}: " + ", ".join(f"{n} {status}" for status, n in counts.items()))
-    return "; ".join(told) or "nothing was judged"

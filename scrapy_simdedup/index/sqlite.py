@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
@@ -23,85 +22,20 @@ from scrapy_simdedup.exceptions import IndexUnusable
 from scrapy_simdedup.index import schema
 from scrapy_simdedup.index.bands import Candidates, Plan, Range, Rows
 from scrapy_simdedup.index.claims import Claims
-from scrapy_simdedup.index.records import Claim, Kept, NewPage, Signature, Subject, pack, unpack
+from scrapy_simdedup.index.files import check_usable
+from scrapy_simdedup.index.pages import SPACE_BANDS, Pages, signed
+from scrapy_simdedup.index.records import Signature
 from scrapy_simdedup.index.runs import RunLock, is_alive
 from scrapy_simdedup.index.scan import Column
 
 logger = logging.getLogger(__name__)
 
-# Rows that name a page: band 0 of each space.
-IDENTITY_BAND = 0
-
-# Bands of a space; a space's number is a multiple of this.
-SPACE_BANDS = 1 << 15
-
-_SIGN = 1 << 63
 _LOCK_SECONDS = 30.0
-_COLUMNS = (
-    "id, url, space, run, confirmed, identities, digest, terms, signature, seen,"
-    " previous IS NOT NULL"
-)
-
-# A row goes by so many names at most; the ones that it was not asked for by lately go first.
-_MOST_IDENTITIES = 8
-
-
-def signed(key: int) -> int:
-    """Map an unsigned 64-bit key to SQLite's signed integers, keeping the order."""
-    return key - _SIGN
 
 
 def now() -> str:
     """Return the time as the index writes it: UTC, ISO 8601, milliseconds."""
     return datetime.now(timezone.utc).isoformat(timespec="milliseconds")
-
-
-def check_usable(path: Path, identity: dict[str, Any]) -> None:
-    """Raise IndexUnusable where ``path`` could not be opened as an index. Changes nothing."""
-    folder = path.parent
-    while not folder.exists():
-        folder = folder.parent
-    if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise IndexUnusable(f"cannot make {path}: {folder} is no folder that can be written to")
-    if path.is_dir():
-        raise IndexUnusable(f"{path} is a folder: SIMDEDUP_INDEX takes the path of a file")
-    if not path.exists() or not path.stat().st_size:
-        return
-    try:
-        connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
-    except sqlite3.Error as error:
-        raise IndexUnusable(f"cannot open {path}: {error}") from error
-    try:
-        schema.refuse_foreign(connection, path)
-        if connection.execute("PRAGMA user_version").fetchone()[0]:
-            schema.refuse_identity(connection, path, identity)
-    finally:
-        connection.close()
-
-
-def move_aside(path: Path) -> Path | None:
-    """Rename an index file out of the way, and return its new place; None where there is none.
-
-    Raises IndexUnusable where a live run holds it.
-    """
-    if not path.exists():
-        return None
-    for lock in path.parent.glob(f"{path.name}-run-*.lock"):
-        if is_alive(path, lock.name):
-            raise IndexUnusable(f"cannot reset {path}: another run is using it")
-    connection = sqlite3.connect(path)
-    try:
-        # What is still in the log belongs into the file that is moved.
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        connection.execute("PRAGMA journal_mode = DELETE")
-    except sqlite3.DatabaseError:
-        logger.debug("%s is no SQLite file; moved as it is", path)
-    finally:
-        connection.close()
-    stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%S%f")
-    aside = path.with_name(f"{path.name}.{stamp}.bak")
-    path.rename(aside)
-    return aside
 
 
 class SqliteIndex:
@@ -146,7 +80,8 @@ class SqliteIndex:
                 "SELECT id FROM runs WHERE job = (SELECT job FROM runs WHERE id = ?)", (self.run,)
             )
         )
-        self.claims = Claims(self.connection, self.run, self.is_alive, self.delete)
+        self.pages = Pages(self.connection, self.run, rows_of)
+        self.claims = Claims(self.connection, self.run, self.is_alive, self.pages.delete)
         with self.write():
             #: What runs that died left behind, released just now.
             self.reaped = self.claims.reap()
@@ -242,7 +177,7 @@ class SqliteIndex:
         table = np.array(rows, dtype=np.int64).reshape(-1, 3)
         return Candidates(
             table[:, 0].astype(np.intp),
-            table[:, 1].copy().view(np.uint64) ^ np.uint64(_SIGN),
+            table[:, 1].copy().view(np.uint64) ^ np.uint64(1 << 63),
             table[:, 2],
         )
 
@@ -252,89 +187,6 @@ class SqliteIndex:
             " WHERE band = ? AND key BETWEEN ? AND ? LIMIT ?",
             (base + each.band, signed(each.low), signed(each.high), most),
         ).fetchall()
-
-    def load(self, pages: Sequence[int]) -> list[Kept]:
-        """Return the pages of those numbers that the index still holds."""
-        marks = ",".join("?" * len(pages))
-        rows = self.connection.execute(
-            f"SELECT {_COLUMNS} FROM pages WHERE id IN ({marks})",  # noqa: S608  (marks only)
-            list(pages),
-        )
-        return [_kept(row) for row in rows]
-
-    def same(self, subject: Subject) -> list[Kept]:
-        """Return the rows that go by one of the subject's identities, oldest first."""
-        band = subject.space * SPACE_BANDS + IDENTITY_BAND
-        marks = ",".join("?" * len(subject.identities))
-        rows = self.connection.execute(
-            f"SELECT {_COLUMNS} FROM pages WHERE id IN"  # noqa: S608  (marks only)
-            f" (SELECT page FROM bands WHERE band = ? AND key IN ({marks})) ORDER BY id",
-            [band, *map(signed, subject.identities)],
-        )
-        return [_kept(row) for row in rows]
-
-    def insert(self, page: NewPage) -> Claim:
-        """Store a page with all its rows, provisionally."""
-        subject = page.subject
-        cursor = self.connection.execute(
-            "INSERT INTO pages (url, space, run, confirmed, replaces, identities, digest, terms,"
-            " signature, seen, visits) VALUES (?, ?, ?, 0, ?, ?, ?, ?, ?, ?, 1)",
-            (
-                subject.url,
-                subject.space,
-                self.run,
-                page.replaces,
-                _pack_identities(subject.identities),
-                page.digest,
-                page.terms,
-                pack(page.signature),
-                self.run,
-            ),
-        )
-        number = cursor.lastrowid
-        assert number is not None
-        self.connection.executemany(
-            "INSERT INTO bands VALUES (?, ?, ?)",
-            self._band_rows(number, subject.space, subject.identities, page.signature),
-        )
-        return Claim(number, self.run, new=True)
-
-    def visit(self, kept: Kept, subject: Subject, *, alone: bool) -> Claim:
-        """Note that a kept page was seen again, unchanged, by the subject's request."""
-        asked = subject.identities[0]
-        names = list(dict.fromkeys((asked, *kept.identities)))
-        self.connection.execute(
-            "UPDATE pages SET seen = ?, previous = coalesce(previous, seen), visits = visits + 1,"
-            " identities = ? WHERE id = ?",
-            (self.run, _pack_identities(names[:_MOST_IDENTITIES]), kept.id),
-        )
-        band = subject.space * SPACE_BANDS + IDENTITY_BAND
-        if asked not in kept.identities:
-            self.connection.execute(
-                "INSERT INTO bands VALUES (?, ?, ?)", (band, signed(asked), kept.id)
-            )
-        self.connection.executemany(
-            "DELETE FROM bands WHERE band = ? AND key = ? AND page = ?",
-            [(band, signed(name), kept.id) for name in names[_MOST_IDENTITIES:]],
-        )
-        return Claim(kept.id, self.run, new=False, alone=alone)
-
-    def delete(self, page: int) -> None:
-        """Remove a page with all its rows; one that is gone already is no error."""
-        for kept in self.load([page]):
-            rows = self._band_rows(kept.id, kept.space, kept.identities, kept.signature)
-            self.connection.executemany(
-                "DELETE FROM bands WHERE band = ? AND key = ? AND page = ?", rows
-            )
-            self.connection.execute("DELETE FROM pages WHERE id = ?", (kept.id,))
-
-    def _band_rows(
-        self, page: int, space: int, identities: Iterable[int], signature: Signature
-    ) -> set[tuple[int, int, int]]:
-        base = space * SPACE_BANDS
-        rows = {(base + IDENTITY_BAND, signed(name), page) for name in identities}
-        rows.update((base + band, signed(key), page) for band, key in self._rows_of(signature))
-        return rows
 
     def log(self, values: Sequence[Any]) -> None:
         """Append a decision: the values of all columns but id, run and time, in order."""
@@ -354,24 +206,3 @@ class SqliteIndex:
 
             self._columns[number] = Column(self.connection, space, number, key_of)
         return self._columns[number].read()
-
-
-def _pack_identities(names: Any) -> bytes:
-    return np.fromiter(names, dtype="<u8").tobytes()
-
-
-def _kept(row: tuple[Any, ...]) -> Kept:
-    number, url, space, run, confirmed, identities, digest, terms, signature, seen, visited = row
-    return Kept(
-        number,
-        url,
-        space,
-        run,
-        bool(confirmed),
-        tuple(np.frombuffer(identities, dtype="<u8").tolist()),
-        digest,
-        terms,
-        unpack(signature),
-        seen,
-        bool(visited),
-    )

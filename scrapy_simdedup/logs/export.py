@@ -55,6 +55,8 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
     connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
     try:
         schema.refuse_foreign(connection, path)
+        if not connection.execute("PRAGMA user_version").fetchone()[0]:
+            raise IndexUnusable(f"{path} is empty: there is no index in it")
         yield connection
     finally:
         connection.close()
@@ -88,7 +90,7 @@ def write(rows: Iterable[Mapping[str, Any]], out: IO[str], form: str) -> int:
     """Write rows as ``csv`` or ``jsonl`` and return their number."""
     count = 0
     if form == "csv":
-        table = csv.writer(out, lineterminator="\n")
+        table = csv.writer(out)
         table.writerow(FIELDS)
         for row in rows:
             table.writerow([harmless(row[name]) for name in FIELDS])
@@ -108,6 +110,8 @@ def writing(path: Path | None) -> Iterator[IO[str]]:
             # A narrow terminal shows what it cannot print as escapes, and goes on.
             sys.stdout.reconfigure(errors="backslashreplace")
         yield sys.stdout
+        # Here, where a closed pipe is caught, and not at exit.
+        sys.stdout.flush()
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix == ".gz":

@@ -121,7 +121,8 @@ class Sketch:
         header = np.zeros(1, dtype=_HEADER)
         header["size"] = len(shingles)
         header["rows"] = len(rows)
-        header["largest"] = sample[-1] if len(sample) else 0
+        # A small set is known whole, up to the largest hash there can be.
+        header["largest"] = sample[-1] if len(shingles) > SAMPLE else 2**64 - 1
         return header.tobytes() + rows.astype(_ROW_KEY).tobytes() + _tags(sample).tobytes()
 
     def rows(self, part: bytes) -> Rows:

@@ -17,7 +17,7 @@ from scrapy_simdedup.text import chinese
 
 # Latin text, the usual punctuation and signs included, has no marks and no script of its own
 # rules: there the standard library's faster engine finds the same words.
-_BEYOND_LATIN = re.compile(r"[^\x00-\u02ff\u2000-\u2bff]")
+_BEYOND_LATIN = re.compile(r"[^\x00-\u02ff\u2000-\u20cf\u2100-\u2bff]")
 _LATIN_WORD = re.compile(r"[^\W_]+")
 _RUN = regex.compile(
     r"(?P<han>\p{Han}+)"

@@ -36,6 +36,11 @@ _CHINESE = frozenset(
 )
 
 
+# jusText's lists run from the most frequent word on, to 400 words or to 13,000; so many of each
+# are function words, and languages are treated alike.
+_LONGEST_LIST = 200
+
+
 def _languages() -> list[str]:
     import justext
 
@@ -67,7 +72,7 @@ def _table() -> tuple[dict[str, list[int]], list[frozenset[str]]]:
     known: defaultdict[str, list[int]] = defaultdict(list)
     lists = []
     for number, data in enumerate(_files().values()):
-        words = frozenset(map(normalise, data.decode("utf-8").splitlines()))
+        words = frozenset(map(normalise, data.decode("utf-8").splitlines()[:_LONGEST_LIST]))
         lists.append(words)
         for word in words:
             known[word].append(number)

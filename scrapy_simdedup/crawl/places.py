@@ -1,0 +1,35 @@
+"""Where a crawler's index lies, and which job its runs belong to."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+
+from scrapy.crawler import Crawler
+from scrapy.utils.job import job_dir
+from scrapy.utils.project import data_path
+
+from scrapy_simdedup.config import Config
+
+
+def index_path(config: Config, crawler: Crawler) -> Path:
+    """Return where a crawler's index lies: relative paths are under ``.scrapy/simdedup``."""
+    spider = crawler.spider
+    name = (spider.name if spider else crawler.spidercls.name or "").replace("/", "_")
+    path = Path(config.index % {"spider": name, "name": name})
+    if path.parts[0] == ".scrapy":
+        path = Path(*path.parts[1:])
+    elif not path.is_absolute():
+        path = Path("simdedup", path)
+    return Path(data_path(path)).absolute()
+
+
+def job_name(crawler: Crawler) -> str:
+    """Return the name of the job that a JOBDIR stands for, which its runs have in common."""
+    folder = job_dir(crawler.settings)
+    if not folder:
+        return ""
+    path = Path(folder, "simdedup.job")
+    if not path.exists():
+        path.write_text(uuid.uuid4().hex, encoding="ascii")
+    return path.read_text(encoding="ascii")

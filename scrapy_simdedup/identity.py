@@ -1,0 +1,61 @@
+"""What an index file records of how it was made: its identity, and each run's circumstances."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import xxhash
+
+from scrapy_simdedup.config import Config, setting_name
+from scrapy_simdedup.text import stopwords
+
+# Raised whenever the same text would be signed otherwise; part of every index's identity.
+ALGORITHM = 1
+
+_RECORDED = ("scrapy-simdedup", "scrapy", "trafilatura", "lxml", "jieba", "regex", "numpy")
+
+
+def identity_of(config: Config) -> dict[str, Any]:
+    """Return all that shapes what an index stores; a file keeps to the one it began with."""
+    return {
+        "algorithm": ALGORITHM,
+        "bits": 64,
+        "methods": sorted(config.methods),
+        "extractor": config.extractor,
+        "scope": config.scope,
+        "stop_words": stopwords.digest(),
+        "dictionary": _dictionary_digest(),
+    }
+
+
+def _dictionary_digest() -> str:
+    spec = find_spec("jieba")
+    if spec is None or spec.origin is None:
+        return "none"
+    return xxhash.xxh3_64_hexdigest(Path(spec.origin).with_name("dict.txt").read_bytes())
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of what shapes the text, for the run's record."""
+    found = {}
+    for package in _RECORDED:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def written(config: Config) -> str:
+    """Return the settings that are not the defaults, as JSON, for the run's record."""
+    changed = {
+        setting_name(each): getattr(config, each.name)
+        for each in fields(config)
+        if getattr(config, each.name) != each.default
+    }
+    return json.dumps(changed, default=repr, ensure_ascii=False)

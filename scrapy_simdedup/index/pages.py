@@ -1,0 +1,145 @@
+"""Pages and their rows in the ``bands`` table, inside the transactions of the index."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from scrapy_simdedup.index.bands import Rows
+from scrapy_simdedup.index.records import Claim, Kept, NewPage, Signature, Subject, pack, unpack
+
+# Rows that name a page: band 0 of each space.
+IDENTITY_BAND = 0
+
+# Bands of a space; a space's number is a multiple of this.
+SPACE_BANDS = 1 << 15
+
+_SIGN = 1 << 63
+
+_COLUMNS = (
+    "id, url, space, run, confirmed, identities, digest, terms, signature, seen,"
+    " previous IS NOT NULL"
+)
+
+# A row goes by so many names at most; the ones that it was not asked for by lately go first.
+_MOST_IDENTITIES = 8
+
+
+def signed(key: int) -> int:
+    """Map an unsigned 64-bit key to SQLite's signed integers, keeping the order."""
+    return key - _SIGN
+
+
+class Pages:
+    """The kept pages and items of an index, as one run sees and changes them."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, run: int, rows_of: Callable[[Signature], Rows]
+    ) -> None:
+        self._execute = connection.execute
+        self._executemany = connection.executemany
+        self._run = run
+        self._rows_of = rows_of
+
+    def load(self, pages: Sequence[int]) -> list[Kept]:
+        """Return the pages of those numbers that the index still holds."""
+        marks = ",".join("?" * len(pages))
+        rows = self._execute(
+            f"SELECT {_COLUMNS} FROM pages WHERE id IN ({marks})",  # noqa: S608  (marks only)
+            list(pages),
+        )
+        return [_kept(row) for row in rows]
+
+    def same(self, subject: Subject) -> list[Kept]:
+        """Return the rows that go by one of the subject's identities, oldest first."""
+        band = subject.space * SPACE_BANDS + IDENTITY_BAND
+        marks = ",".join("?" * len(subject.identities))
+        rows = self._execute(
+            f"SELECT {_COLUMNS} FROM pages WHERE id IN"  # noqa: S608  (marks only)
+            f" (SELECT page FROM bands WHERE band = ? AND key IN ({marks})) ORDER BY id",
+            [band, *map(signed, subject.identities)],
+        )
+        return [_kept(row) for row in rows]
+
+    def insert(self, page: NewPage) -> Claim:
+        """Store a page with all its rows, provisionally."""
+        subject = page.subject
+        cursor = self._execute(
+            "INSERT INTO pages (url, space, run, confirmed, replaces, identities, digest, terms,"
+            " signature, seen, visits) VALUES (?, ?, ?, 0, ?, ?, ?, ?, ?, ?, 1)",
+            (
+                subject.url,
+                subject.space,
+                self._run,
+                page.replaces,
+                _pack_identities(subject.identities),
+                page.digest,
+                page.terms,
+                pack(page.signature),
+                self._run,
+            ),
+        )
+        number = cursor.lastrowid
+        assert number is not None
+        self._executemany(
+            "INSERT INTO bands VALUES (?, ?, ?)",
+            self._band_rows(number, subject.space, subject.identities, page.signature),
+        )
+        return Claim(number, self._run, new=True)
+
+    def visit(self, kept: Kept, subject: Subject, *, alone: bool) -> Claim:
+        """Note that a kept page was seen again, unchanged, by the subject's request."""
+        asked = subject.identities[0]
+        names = list(dict.fromkeys((asked, *kept.identities)))
+        self._execute(
+            "UPDATE pages SET seen = ?, previous = coalesce(previous, seen), visits = visits + 1,"
+            " identities = ? WHERE id = ?",
+            (self._run, _pack_identities(names[:_MOST_IDENTITIES]), kept.id),
+        )
+        band = subject.space * SPACE_BANDS + IDENTITY_BAND
+        if asked not in kept.identities:
+            self._execute("INSERT INTO bands VALUES (?, ?, ?)", (band, signed(asked), kept.id))
+        self._executemany(
+            "DELETE FROM bands WHERE band = ? AND key = ? AND page = ?",
+            [(band, signed(name), kept.id) for name in names[_MOST_IDENTITIES:]],
+        )
+        return Claim(kept.id, self._run, new=False, alone=alone)
+
+    def delete(self, page: int) -> None:
+        """Remove a page with all its rows; one that is gone already is no error."""
+        for kept in self.load([page]):
+            rows = self._band_rows(kept.id, kept.space, kept.identities, kept.signature)
+            self._executemany("DELETE FROM bands WHERE band = ? AND key = ? AND page = ?", rows)
+            self._execute("DELETE FROM pages WHERE id = ?", (kept.id,))
+
+    def _band_rows(
+        self, page: int, space: int, identities: Iterable[int], signature: Signature
+    ) -> set[tuple[int, int, int]]:
+        base = space * SPACE_BANDS
+        rows = {(base + IDENTITY_BAND, signed(name), page) for name in identities}
+        rows.update((base + band, signed(key), page) for band, key in self._rows_of(signature))
+        return rows
+
+
+def _pack_identities(names: Any) -> bytes:
+    return np.fromiter(names, dtype="<u8").tobytes()
+
+
+def _kept(row: tuple[Any, ...]) -> Kept:
+    number, url, space, run, confirmed, identities, digest, terms, signature, seen, visited = row
+    return Kept(
+        number,
+        url,
+        space,
+        run,
+        bool(confirmed),
+        tuple(np.frombuffer(identities, dtype="<u8").tolist()),
+        digest,
+        terms,
+        unpack(signature),
+        seen,
+        bool(visited),
+    )
