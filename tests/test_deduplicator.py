@@ -89,16 +89,18 @@ def test_translations_and_other_scripts_are_distinct(dedup):
         "hant": "港口的老吊橋修好以後，清晨的漁船又能一路開到集市旁邊的石階。"
         "修理隊花了整個冬天更換齒輪和木板，"
         "鎮上的孩子每天放學都來數還剩幾塊。管理員說，最難的不是鋼鐵，而是讓大家相信橋還值得修。",
-        "en": "Now that the old swing bridge in the harbour has been mended, the fishing boats can"
-        " sail up to the stone steps beside the market again at dawn. The repair crew spent the"
-        " whole winter replacing gears and planks, and the children of the town came after school each"
-        " day to count how many were left. The keeper says that steel was not the hardest part; it"
-        " was to make everybody believe that the bridge was worth mending.",
+        "en": "Now that the old swing bridge in the harbour has been mended, the fishing boats"
+        " can sail up to the stone steps beside the market again at dawn. The repair crew"
+        " spent the whole winter replacing gears and planks, and the children of the town"
+        " came after school each day to count how many were left. The keeper says that"
+        " steel was not the hardest part; it was to make everybody believe that the"
+        " bridge was worth mending.",
         "fr": "Maintenant que le vieux pont tournant du port est réparé, les bateaux de pêche"
-        " peuvent de nouveau remonter à l'aube jusqu'aux marches de pierre près du marché. L'équipe"
-        " a passé tout l'hiver à remplacer engrenages et planches, et les enfants de la ville"
-        " venaient chaque jour après l'école compter ce qu'il en restait. Le gardien dit que le plus dur ne"
-        " fut pas l'acier, mais de faire croire à tous que le pont valait la peine d'être réparé.",
+        " peuvent de nouveau remonter à l'aube jusqu'aux marches de pierre près du"
+        " marché. L'équipe a passé tout l'hiver à remplacer engrenages et planches, et"
+        " les enfants de la ville venaient chaque jour après l'école compter ce qu'il en"
+        " restait. Le gardien dit que le plus dur ne fut pas l'acier, mais de faire"
+        " croire à tous que le pont valait la peine d'être réparé.",
     }
     for name, text in texts.items():
         assert dedup.check(name, html=page(text)).status == "unique", name
