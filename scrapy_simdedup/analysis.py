@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from scrapy_simdedup.methods import METHODS
-from scrapy_simdedup.text.document import Document, Hashes
-from scrapy_simdedup.text.extract import extract
+from scrapy_simdedup.methods import METHODS, facts
+from scrapy_simdedup.text.document import Document, Hashes, Shape
+from scrapy_simdedup.text.extract import describe, extract
 
 # Every page is signed by these: distance and resemblance stand in every decision.
-_ALWAYS = ("simhash", "sketch")
+_ALWAYS = (METHODS["simhash"], METHODS["sketch"])
 
 
 @dataclass(frozen=True)
@@ -25,11 +25,12 @@ class Source:
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to analyse: extractor, the methods that sign, and the fewest distinct terms."""
+    """How to analyse: extractor, the methods that sign, their shape, the fewest distinct terms."""
 
     extractor: str = "trafilatura"
-    methods: tuple[str, ...] = _ALWAYS
+    methods: tuple[str, ...] = ()
     min_terms: int = 17
+    shape: Shape = Shape()
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,8 @@ def analyse(source: Source, recipe: Recipe) -> Analysis:
     markup held no main text at all.
     """
     extracted = [_extractor(recipe.extractor)(html) for html in source.html]
-    document = Document.from_text("\n".join([*extracted, *source.text]))
+    about = describe(source.html[0]) if source.html else ""
+    document = Document.from_text("\n".join([*extracted, *source.text]), about, recipe.shape)
     terms = len(document.weights)
     reason = None
     if source.html and not document.text:
@@ -65,8 +67,10 @@ def analyse(source: Source, recipe: Recipe) -> Analysis:
         reason = "too-short"
     if reason:
         return Analysis(reason, document.digest, terms, {}, document.shingles(0))
-    names = dict.fromkeys((*_ALWAYS, *recipe.methods))
-    signature = {name: METHODS[name].sign(document) for name in names}
+    methods = (*_ALWAYS, *(METHODS[name] for name in recipe.methods))
+    signers = {method.part_name: method for method in methods}
+    signature = {name: method.sign(document) for name, method in signers.items()}
+    signature["facts"] = facts.sign(document)
     return Analysis(None, document.digest, terms, signature, document.shingles(3))
 
 

@@ -11,6 +11,7 @@ from scrapy_simdedup import parse
 from scrapy_simdedup.exceptions import ConfigError
 from scrapy_simdedup.methods.base import Limits
 from scrapy_simdedup.parse import ItemRules
+from scrapy_simdedup.text.document import Shape
 
 PREFIX = "SIMDEDUP_"
 
@@ -83,7 +84,8 @@ class Config:
     methods: tuple[str, ...] = _setting(
         ["simhash", "sketch"],
         parse.methods,
-        "a list of `simhash`, `sketch`",
+        "a list of `simhash`, `sketch`, `piecewise`, `keywords-1` to `keywords-5`, `keywords`"
+        " (all five) and `classic`",
         "A page is a duplicate when any of these methods says so.",
     )
     max_distance: tuple[tuple[int, int], ...] = _setting(
@@ -113,6 +115,53 @@ class Config:
         "0 to 10000",
         "A text with fewer distinct terms (stop words do not count) is `skipped: too-short`.",
         request=True,
+    )
+    segments: tuple[int, int] = _setting(
+        [16, 8],
+        parse.segments,
+        "(N, m) with 1 <= m <= N <= 64",
+        "`piecewise`: at least m of N segments are shared (in proportion on a page with fewer).",
+        request=True,
+    )
+    keywords: int = _setting(
+        10,
+        parse.whole(1, 100),
+        "1 to 100",
+        "`keywords-2` to `keywords-5`: how many of the heaviest terms are compared.",
+    )
+    keyword_distance: float = _setting(
+        0.05,
+        parse.share,
+        "0 to 1",
+        "`keywords-4` and `keywords-5`: the weights of equal keywords must be closer than this.",
+        request=True,
+    )
+    numbers: float = _setting(
+        0,
+        parse.share,
+        "0 to 1",
+        "A copy must have at least this share of its numbers (amounts, dates, model names) from"
+        " the original; 0: numbers do not matter.",
+        request=True,
+    )
+    names: float = _setting(
+        0,
+        parse.share,
+        "0 to 1",
+        "The same for capitalised words inside sentences.",
+        request=True,
+    )
+    hash_bits: int = _setting(
+        64,
+        parse.bits,
+        "64 or 32",
+        "The length of a simhash; 32 bits serve collections of up to 100,000 pages.",
+    )
+    idf: str = _setting(
+        "",
+        parse.idf,
+        "the path of a table made by `scrapy simdedup idf build`",
+        "Inverse document frequencies for `classic` and `keywords`; empty: jieba's, for Chinese.",
     )
     scope: str = _setting(
         "index",
@@ -193,7 +242,20 @@ class Config:
     @property
     def limits(self) -> Limits:
         """What of the config a comparison depends on."""
-        return Limits(self.max_distance, self.min_resemblance, self.min_containment)
+        return Limits(
+            self.max_distance,
+            self.min_resemblance,
+            self.min_containment,
+            self.segments,
+            self.keyword_distance,
+            self.numbers,
+            self.names,
+        )
+
+    @property
+    def shape(self) -> Shape:
+        """What of the config shapes signatures."""
+        return Shape(self.hash_bits, self.keywords, self.idf)
 
 
 def setting_name(each: Field[Any]) -> str:

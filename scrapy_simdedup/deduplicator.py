@@ -13,11 +13,12 @@ from typing import Any, Literal
 import xxhash
 
 from scrapy_simdedup.analysis import Analysis, Recipe, Source, analyse
+from scrapy_simdedup.compare import Rules
 from scrapy_simdedup.config import Config, unknown_settings
 from scrapy_simdedup.identity import identity_of, versions, written
 from scrapy_simdedup.index.records import Claim, Settled, Subject
 from scrapy_simdedup.index.sqlite import SqliteIndex
-from scrapy_simdedup.judge import Judge, Judgement, Rules
+from scrapy_simdedup.judge import Judge, Judgement
 from scrapy_simdedup.methods import rows_of
 from scrapy_simdedup.sites import site_of, stored_url
 from scrapy_simdedup.text.extract import decode
@@ -139,7 +140,9 @@ class Deduplicator:
     def recipe(self, config: Config | None = None) -> Recipe:
         """Return what ``analyse`` needs to know of a config (of the deduplicator's own)."""
         config = config or self.config
-        return Recipe(config.extractor, self.config.methods, config.min_terms)
+        return Recipe(
+            self.config.extractor, self.config.methods, config.min_terms, self.config.shape
+        )
 
     def judge(
         self,

@@ -12,7 +12,7 @@ from typing import Any
 import xxhash
 
 from scrapy_simdedup.config import Config, setting_name
-from scrapy_simdedup.text import stopwords
+from scrapy_simdedup.text import idf, stopwords
 
 # Raised whenever the same text would be signed otherwise; part of every index's identity.
 ALGORITHM = 1
@@ -24,13 +24,20 @@ def identity_of(config: Config) -> dict[str, Any]:
     """Return all that shapes what an index stores; a file keeps to the one it began with."""
     return {
         "algorithm": ALGORITHM,
-        "bits": 64,
+        "bits": config.hash_bits,
         "methods": sorted(config.methods),
         "extractor": config.extractor,
         "scope": config.scope,
         "stop_words": stopwords.digest(),
         "dictionary": _dictionary_digest(),
+        **_weighting(config),
     }
+
+
+def _weighting(config: Config) -> dict[str, Any]:
+    """Return what shapes the parts that weigh by TF-IDF, where one of them is used."""
+    weighed = [name for name in config.methods if name == "classic" or name.startswith("keywords")]
+    return {"idf": idf.digest(config.idf), "keywords": config.keywords} if weighed else {}
 
 
 def _dictionary_digest() -> str:

@@ -6,22 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from scrapy_simdedup.analysis import Analysis
+from scrapy_simdedup.compare import Compared, Rules, compare_all, evidence_of
 from scrapy_simdedup.index.records import Claim, Kept, NewPage, Subject
 from scrapy_simdedup.index.sqlite import SqliteIndex
 from scrapy_simdedup.methods import FIRST_BAND, METHODS
-from scrapy_simdedup.methods.base import Evidence, Limits
-from scrapy_simdedup.methods.simhash import distance
-from scrapy_simdedup.methods.sketch import overlap, resembles
 from scrapy_simdedup.verdict import Status, Verdict
-
-
-@dataclass(frozen=True)
-class Rules:
-    """What a judgement depends on besides the page: methods, limits, and since when."""
-
-    methods: tuple[str, ...]
-    limits: Limits
-    this_run_only: bool = False
 
 
 @dataclass(frozen=True)
@@ -37,13 +26,6 @@ class Judgement:
     original_page: int | None = None
     original_open: bool = False
     tentative: bool = False
-
-
-@dataclass(frozen=True)
-class _Compared:
-    kept: Kept
-    evidence: Evidence
-    method: str | None
 
 
 class Judge:
@@ -97,8 +79,8 @@ class Judge:
             here = [kept for kept in own if kept.seen == self._index.run]
             if here:
                 return self._copy(
-                    _Compared(here[0], self._evidence(analysis, here[0], rules), "same-page"),
-                    rules.limits,
+                    Compared(here[0], evidence_of(analysis, here[0], rules), "same-page"),
+                    rules,
                     analysis,
                 )
         unchanged = next((kept for kept in own if kept.digest == analysis.digest), None)
@@ -106,7 +88,7 @@ class Judge:
             return self._visit(unchanged, subject, rules)
         compared = self._compare(subject, analysis, rules, own)
         if compared and compared[0].method:
-            return self._copy(compared[0], rules.limits, analysis)
+            return self._copy(compared[0], rules, analysis)
         if unchanged is not None:
             return self._visit(unchanged, subject, rules)
         return self._keep(subject, analysis, rules, own[-1] if own else None, compared)
@@ -114,16 +96,16 @@ class Judge:
     def _item(
         self, subject: Subject, analysis: Analysis, rules: Rules, own: list[Kept]
     ) -> Judgement:
-        near = self._accepted(analysis, own, rules)
+        near = [each for each in compare_all(analysis, own, rules) if each.method]
         current = [each for each in near if self._current(each.kept)]
         earlier = [each for each in near if not self._current(each.kept)]
         if current:
-            return self._copy(current[0], rules.limits, analysis)
+            return self._copy(current[0], rules, analysis)
         if earlier and earlier[0].kept.digest == analysis.digest and not rules.this_run_only:
             return self._visit(earlier[0].kept, subject, rules)
         compared = self._compare(subject, analysis, rules, own)
         if compared and compared[0].method:
-            return self._copy(compared[0], rules.limits, analysis)
+            return self._copy(compared[0], rules, analysis)
         if earlier and earlier[0].kept.digest == analysis.digest:
             return self._visit(earlier[0].kept, subject, rules)
         before = earlier[0].kept if earlier else None
@@ -133,13 +115,14 @@ class Judge:
 
     def _compare(
         self, subject: Subject, analysis: Analysis, rules: Rules, own: Sequence[Kept]
-    ) -> list[_Compared]:
+    ) -> list[Compared]:
         """Return the candidates, accepted ones first, then the nearest."""
         index = self._index
         excluded = {kept.id for kept in own}
         proposed: dict[int, None] = {}
         for name in rules.methods:
-            method, first, part = METHODS[name], FIRST_BAND[name], analysis.signature[name]
+            method = METHODS[name]
+            first, part = FIRST_BAND[method.part_name], analysis.signature[method.part_name]
             plan = method.plan(part, analysis.terms, rules.limits, index.size())
             found = index.find(subject.space, first, plan)
             proposed.update(dict.fromkeys(method.pick(part, analysis.terms, rules.limits, found)))
@@ -151,47 +134,7 @@ class Judge:
             for kept in index.pages.load(wanted)
             if self._stands(kept) and (not rules.this_run_only or kept.seen in index.job_runs)
         ]
-        return self._accepted(analysis, standing, rules, also_refused=True)
-
-    def _accepted(
-        self,
-        analysis: Analysis,
-        candidates: Sequence[Kept],
-        rules: Rules,
-        *,
-        also_refused: bool = False,
-    ) -> list[_Compared]:
-        compared = []
-        for kept in candidates:
-            evidence = self._evidence(analysis, kept, rules)
-            by = next(
-                (name for name in rules.methods if METHODS[name].accepts(evidence, rules.limits)),
-                None,
-            )
-            if by or also_refused:
-                compared.append(_Compared(kept, evidence, by))
-
-        def nearness(each: _Compared) -> tuple[bool, float, int, int]:
-            alike = -each.evidence.resemblance if rules.limits.verified else 0.0
-            return each.method is None, alike, each.evidence.distance, each.kept.id
-
-        return sorted(compared, key=nearness)
-
-    def _evidence(self, analysis: Analysis, kept: Kept, rules: Rules) -> Evidence:
-        apart = distance(
-            int.from_bytes(analysis.signature["simhash"], "little"),
-            int.from_bytes(kept.signature["simhash"], "little"),
-        )
-        limits = rules.limits
-        allowed = min(limits.distance_for(analysis.terms), limits.distance_for(kept.terms))
-        shared = overlap(analysis.shingles, kept.signature["sketch"])
-        return Evidence(
-            apart,
-            apart <= allowed,
-            shared.resemblance,
-            shared.containment,
-            resembles(shared, limits),
-        )
+        return compare_all(analysis, standing, rules)
 
     def _stands(self, kept: Kept) -> bool:
         """Tell whether a row counts: it is confirmed, or its claim belongs to a live run."""
@@ -201,8 +144,8 @@ class Judge:
         """Tell whether a row was met in this run, or in another one that is still going."""
         return self._index.is_alive(kept.seen)
 
-    def _copy(self, near: _Compared, limits: Limits, analysis: Analysis) -> Judgement:
-        verdict = self._verdict("duplicate", near, limits, analysis)
+    def _copy(self, near: Compared, rules: Rules, analysis: Analysis) -> Judgement:
+        verdict = self._verdict("duplicate", near, rules, analysis)
         return Judgement(verdict, None, near.kept.id, original_open=not near.kept.settled)
 
     def _visit(self, kept: Kept, subject: Subject, rules: Rules) -> Judgement:
@@ -215,7 +158,7 @@ class Judge:
         analysis: Analysis,
         rules: Rules,
         before: Kept | None,
-        compared: Sequence[_Compared],
+        compared: Sequence[Compared],
     ) -> Judgement:
         claim = self._index.pages.insert(
             NewPage(
@@ -228,13 +171,13 @@ class Judge:
         )
         near = compared[0] if compared else None
         status: Status = "revisit" if before else "unique"
-        verdict = self._verdict(status, near, rules.limits, analysis)
+        verdict = self._verdict(status, near, rules, analysis)
         return Judgement(verdict, claim)
 
     def _verdict(
-        self, status: Status, near: _Compared | None, limits: Limits, analysis: Analysis
+        self, status: Status, near: Compared | None, rules: Rules, analysis: Analysis
     ) -> Verdict:
-        allowed = limits.distance_for(analysis.terms)
+        allowed = rules.fingerprint.limit(rules.limits, analysis.terms)
         changed = status == "revisit"
         if near is None:
             return Verdict(status, max_distance=allowed, changed=changed)

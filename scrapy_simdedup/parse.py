@@ -9,7 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scrapy_simdedup.methods import METHODS
+from scrapy_simdedup.methods import GROUPS, METHODS
+from scrapy_simdedup.methods.piecewise import MOST_SEGMENTS
+from scrapy_simdedup.text import idf as idf_table
 
 EXPORT_ENDINGS = (".csv", ".jsonl", ".csv.gz", ".jsonl.gz")
 
@@ -93,13 +95,14 @@ def names(value: Any) -> tuple[str, ...]:
 
 def methods(value: Any) -> tuple[str, ...]:
     """Read a list of method names, at least one, each once."""
-    chosen = names(value)
-    for name in chosen:
-        if name not in METHODS:
+    chosen: dict[str, None] = {}
+    for name in names(value):
+        if name not in METHODS and name not in GROUPS:
             raise ValueError(f"{name!r} is no method")
+        chosen.update(dict.fromkeys(GROUPS.get(name, (name,))))
     if not chosen:
         raise ValueError("empty")
-    return tuple(dict.fromkeys(chosen))
+    return tuple(chosen)
 
 
 def whole(low: int, high: int) -> Callable[[Any], int]:
@@ -133,6 +136,34 @@ def distances(value: Any) -> tuple[tuple[int, int], ...]:
     if not pairs:
         raise ValueError("empty")
     return tuple(sorted(pairs, reverse=True))
+
+
+def segments(value: Any) -> tuple[int, int]:
+    """Read (N, m): how many segments are held against each other, how many must be shared."""
+    if isinstance(value, str):
+        value = json.loads(value) if value.lstrip().startswith("[") else value.split(",")
+    most, least = (whole(1, MOST_SEGMENTS)(number) for number in value)
+    if least > most:
+        raise ValueError("m is more than N")
+    return most, least
+
+
+def bits(value: Any) -> int:
+    """Read the length of a simhash."""
+    if whole(0, 64)(value) not in (32, 64):
+        raise ValueError
+    return int(value)
+
+
+def idf(value: Any) -> str:
+    """Read the path of an IDF table, which must be there and be one."""
+    path = str(value)
+    if path:
+        try:
+            idf_table.load(path)
+        except (OSError, EOFError) as error:
+            raise ValueError(str(error)) from error
+    return path
 
 
 def extractor(value: Any) -> str:

@@ -24,7 +24,7 @@ from scrapy_simdedup.identity import identity_of
 from scrapy_simdedup.index.files import check_usable, move_aside
 from scrapy_simdedup.index.records import pack, unpack
 from scrapy_simdedup.index.sqlite import SqliteIndex
-from scrapy_simdedup.methods import rows_of
+from scrapy_simdedup.methods import facts, rows_of
 from scrapy_simdedup.methods.sketch import Sketch
 from scrapy_simdedup.text.document import Document
 from texts import story
@@ -43,7 +43,11 @@ def fingerprinted(value: int) -> Analysis:
         None,
         value.to_bytes(16, "little"),
         50,
-        {"simhash": value.to_bytes(8, "little"), "sketch": Sketch().sign(empty)},
+        {
+            "simhash": value.to_bytes(8, "little"),
+            "sketch": Sketch().sign(empty),
+            "facts": facts.sign(empty),
+        },
         np.empty(0, dtype=np.uint64),
     )
 

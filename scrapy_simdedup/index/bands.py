@@ -21,8 +21,6 @@ import numpy.typing as npt
 
 Rows = Sequence[tuple[int, int]]
 
-_MASK = (1 << 64) - 1
-
 # What a look-up costs, in microseconds, measured with benchmarks/planner.py: to run one range
 # query, to read one row, to compare one fingerprint in memory, and to start such a scan (the
 # fingerprints must first be brought up to date).
@@ -65,9 +63,9 @@ class Candidates:
     pages: npt.NDArray[np.int64]
 
 
-def rotate(value: int, bits: int) -> int:
-    """Rotate a 64-bit value left."""
-    return ((value << bits) | (value >> (64 - bits))) & _MASK if bits else value
+def rotate(value: int, by: int, bits: int = 64) -> int:
+    """Rotate a value of ``bits`` bits left."""
+    return ((value << by) | (value >> (bits - by))) & ((1 << bits) - 1) if by else value
 
 
 def radii(limit: int, parts: int) -> list[int]:
@@ -86,15 +84,15 @@ def _masks(width: int, flips: int) -> tuple[int, ...]:
     )
 
 
-def _ranges(value: int, limit: int, width: int) -> list[Range]:
+def _ranges(value: int, limit: int, width: int, bits: int) -> list[Range]:
     """Return the key ranges of an exact look-up by prefixes of ``width`` bits."""
     ranges = []
     below = 64 - width
-    for part, flips in enumerate(radii(limit, 64 // width)):
+    for part, flips in enumerate(radii(limit, bits // width)):
         if flips < 0:
             continue
         band = part * width // 16
-        prefix = rotate(value, part * width) >> below
+        prefix = rotate(value, part * width, bits) >> (bits - width)
         for mask in _masks(width, flips):
             low = (prefix ^ mask) << below
             ranges.append(Range(band, low, low | ((1 << below) - 1)))
@@ -102,31 +100,34 @@ def _ranges(value: int, limit: int, width: int) -> list[Range]:
 
 
 @lru_cache(maxsize=1024)
-def _range_count(limit: int, width: int) -> int:
+def _range_count(limit: int, width: int, bits: int) -> int:
     return sum(
-        comb(width, ones) for flips in radii(limit, 64 // width) for ones in range(flips + 1)
+        comb(width, ones) for flips in radii(limit, bits // width) for ones in range(flips + 1)
     )
 
 
-def choose_width(limit: int, size: int) -> int:
+def choose_width(limit: int, size: int, bits: int = 64) -> int:
     """Return the prefix width of the cheapest exact plan, 16 or 32 bits, or 0 for a scan."""
     costs = {0: _SCAN_START + _SCAN_COST * size}
-    for width in (16, 32):
-        count = _range_count(limit, width)
+    for width in (16, 32) if bits == 64 else (16,):
+        count = _range_count(limit, width, bits)
         costs[width] = count * (_RANGE_COST + _ROW_COST * size / 2**width)
     return min(costs, key=lambda width: costs[width])
 
 
-def plan_hamming(value: int, limit: int, size: int, width: int | None = None) -> Plan:
-    """Plan an exact look-up of all 64-bit keys within ``limit`` bits of ``value``.
+def plan_hamming(
+    value: int, limit: int, size: int, width: int | None = None, *, bits: int = 64
+) -> Plan:
+    """Plan an exact look-up of all fingerprints within ``limit`` bits of ``value``.
 
+    A fingerprint of 32 ``bits`` is stored under two rotations, as the upper half of a key.
     ``size`` is the number of rows in the band; ``width`` forces a plan (16, 32, or 0 for the
     scan), else the cheapest is chosen. A negative limit finds nothing.
     """
     if limit < 0:
         return Plan([])
     if width is None:
-        width = choose_width(limit, size)
+        width = choose_width(limit, size, bits)
     if not width:
         return Plan([], scan_band=0)
-    return Plan(_ranges(value, limit, width), scan_band=0)
+    return Plan(_ranges(value, limit, width, bits), scan_band=0)

@@ -7,25 +7,39 @@ from collections.abc import Callable, Sequence
 from scrapy_simdedup.index.bands import Rows
 from scrapy_simdedup.index.records import Signature
 from scrapy_simdedup.methods.base import Method
+from scrapy_simdedup.methods.classic import Classic
+from scrapy_simdedup.methods.keywords import Keywords
+from scrapy_simdedup.methods.piecewise import Piecewise
 from scrapy_simdedup.methods.simhash import Simhash
 from scrapy_simdedup.methods.sketch import Sketch
 
-_ALL: tuple[Method, ...] = (Simhash(), Sketch())
+_ALL: tuple[Method, ...] = (
+    Simhash(),
+    Sketch(),
+    Classic(),
+    Piecewise(),
+    *(Keywords(rule) for rule in range(1, 6)),
+)
 
 METHODS: dict[str, Method] = {method.name: method for method in _ALL}
 
-# The first band number of each method in the ``bands`` table, 16 apart and for good.
-FIRST_BAND: dict[str, int] = {name: 16 * (place + 1) for place, name in enumerate(METHODS)}
+# Names for several methods at once.
+GROUPS = {"keywords": tuple(name for name in METHODS if name.startswith("keywords-"))}
+
+# The first band number of each signature part in the ``bands`` table, 16 apart and for good.
+_PARTS = dict.fromkeys(method.part_name for method in _ALL)
+FIRST_BAND: dict[str, int] = {name: 16 * (place + 1) for place, name in enumerate(_PARTS)}
 
 
 def rows_of(methods: Sequence[str]) -> Callable[[Signature], Rows]:
     """Return the function from a signature to the rows that these methods store for it."""
+    chosen = [METHODS[name] for name in methods]
 
     def rows(signature: Signature) -> Rows:
         return [
-            (FIRST_BAND[name] + band, key)
-            for name in methods
-            for band, key in METHODS[name].rows(signature[name])
+            (FIRST_BAND[method.part_name] + band, key)
+            for method in chosen
+            for band, key in method.rows(signature[method.part_name])
         ]
 
     return rows

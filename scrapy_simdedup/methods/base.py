@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -15,12 +15,19 @@ class Limits:
     """How near is near: what of the settings a judgement depends on.
 
     ``distances`` holds (minimum distinct terms, bits) by falling minimum; ``resemblance`` and
-    ``containment`` run from 0 to 1, and both at 0 switch verification off.
+    ``containment`` run from 0 to 1, and both at 0 switch verification off. ``segments`` is
+    (N, m) of the piecewise signature, ``keyword_distance`` the source's threshold a.
+    ``numbers`` and ``names`` are the shares of a new page's numbers and names that the kept one
+    must have; 0 switches that guard off.
     """
 
     distances: tuple[tuple[int, int], ...] = ((0, 3),)
     resemblance: float = 0.3
     containment: float = 0.6
+    segments: tuple[int, int] = (16, 8)
+    keyword_distance: float = 0.05
+    numbers: float = 0.0
+    names: float = 0.0
 
     def distance_for(self, terms: int) -> int:
         """Return the bit limit for a text of that many distinct terms, -1 where there is none."""
@@ -34,13 +41,34 @@ class Limits:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a comparison of a new page with a kept one found."""
+    """What a comparison of a new page with a kept one found, whatever the method.
+
+    ``distance`` in bits; ``resemblance``, ``containment`` (of the new page in the kept one) and
+    the shares of the new page's ``numbers`` and ``names`` that the kept one has from 0 to 1.
+    """
 
     distance: int
-    within_distance: bool
     resemblance: float
     containment: float
+    new_parts: int
     resembles: bool
+    numbers: float = 1.0
+    names: float = 1.0
+
+    def agrees(self, limits: Limits) -> bool:
+        """Tell whether the guard on differing numbers and names lets the two be copies."""
+        return self.numbers >= limits.numbers and self.names >= limits.names
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A new page and a kept one: their signatures, their distinct terms, and the evidence."""
+
+    new: Mapping[str, bytes]
+    old: Mapping[str, bytes]
+    new_terms: int
+    old_terms: int
+    evidence: Evidence
 
 
 class Method(Protocol):
@@ -55,6 +83,10 @@ class Method(Protocol):
     @property
     def name(self) -> str:
         """The name in ``SIMDEDUP_METHODS``."""
+
+    @property
+    def part_name(self) -> str:
+        """The name of its part of a signature; methods may share one, and its bands."""
 
     @property
     def bands(self) -> int:
@@ -72,5 +104,5 @@ class Method(Protocol):
     def pick(self, part: bytes, terms: int, limits: Limits, found: Candidates) -> Sequence[int]:
         """Return the numbers of candidate pages among the rows found, best first."""
 
-    def accepts(self, evidence: Evidence, limits: Limits) -> bool:
-        """Tell whether the evidence makes the new page a duplicate of the kept one."""
+    def accepts(self, pair: Pair, limits: Limits) -> bool:
+        """Tell whether the new page of a pair is a duplicate of the kept one."""

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
+import numpy.typing as npt
 
 from scrapy_simdedup.index.bands import Candidates, Plan, Rows, plan_hamming, rotate
-from scrapy_simdedup.methods.base import Evidence, Limits
-from scrapy_simdedup.text.document import Document
-
-BITS = 64
+from scrapy_simdedup.methods.base import Limits, Pair
+from scrapy_simdedup.text.document import Document, Hashes
 
 # Of the candidates within the limit the nearest are looked at; more would be one crowd.
 _MOST_CANDIDATES = 64
 
+# Beyond so many pages a 32-bit fingerprint meets others by chance.
+MOST_PAGES_32 = 100_000
+
 
 def fingerprint(document: Document) -> int:
-    """Return the 64-bit simhash of a document's weighted terms.
+    """Return the 64-bit simhash of a document's weighted terms, 0 where it has none."""
+    return simhash(*document.hashes_of(document.weights), 64)
 
-    Each term votes with its weight on each bit of its XXH3-64; a bit is set when the votes for
-    it outweigh those against it (a tie leaves it clear). A text without terms has no
-    fingerprint: 0 is returned, and callers skip such texts first.
+
+def simhash(hashes: Hashes, weights: npt.NDArray[np.int64], bits: int) -> int:
+    """Return the simhash of weighted term hashes, both of shape ``(terms,)``.
+
+    Each term votes with its weight on each of the low ``bits`` bits of its hash; a bit is set
+    when the votes for it outweigh those against it (a tie leaves it clear).
     """
-    hashes, weights = document.weighted_hashes
     if not len(hashes):
         return 0
     votes = np.unpackbits(
@@ -29,33 +36,45 @@ def fingerprint(document: Document) -> int:
     )
     # float64 is exact here: sums of integers stay far below 2**53.
     ayes = weights.astype(np.float64) @ votes.astype(np.float64)
-    bits = (2 * ayes > weights.sum()).astype(np.uint8)
-    return int(np.packbits(bits, bitorder="little").view("<u8")[0])
+    set_bits = (2 * ayes > weights.sum()).astype(np.uint8)
+    value = int(np.packbits(set_bits, bitorder="little").view("<u8")[0])
+    return value & ((1 << bits) - 1)
 
 
-def distance(one: int, other: int) -> int:
+def distance(one: bytes | int, other: bytes | int) -> int:
     """Return the Hamming distance of two fingerprints, in bits."""
-    return (one ^ other).bit_count()
+    a, b = (v if isinstance(v, int) else int.from_bytes(v, "little") for v in (one, other))
+    return (a ^ b).bit_count()
 
 
 class Simhash:
     """Proposes every page within the bit limit; two pages match when both limits allow it."""
 
-    name = "simhash"
+    name = part_name = "simhash"
     bands = 4
 
     def sign(self, document: Document) -> bytes:
-        """Return the fingerprint, 8 bytes, little-endian."""
-        return fingerprint(document).to_bytes(8, "little")
+        """Return the fingerprint, 8 bytes (or 4), little-endian."""
+        return self._signed(document, document.weights)
+
+    @staticmethod
+    def _signed(document: Document, weights: Mapping[str, int]) -> bytes:
+        bits = document.shape.bits
+        return simhash(*document.hashes_of(weights), bits).to_bytes(bits // 8, "little")
 
     def rows(self, part: bytes) -> Rows:
-        """Return the fingerprint four times, rotated left by 0, 16, 32 and 48 bits."""
-        value = int.from_bytes(part, "little")
-        return [(band, rotate(value, 16 * band)) for band in range(self.bands)]
+        """Return the fingerprint under rotations by 0, 16, 32 and 48 bits (0 and 16 of 32)."""
+        value, bits = int.from_bytes(part, "little"), 8 * len(part)
+        return [(b, rotate(value, 16 * b, bits) << (64 - bits)) for b in range(bits // 16)]
+
+    def limit(self, limits: Limits, terms: int) -> int:
+        """Return how many bits a text of so many distinct terms may differ in."""
+        return limits.distance_for(terms)
 
     def plan(self, part: bytes, terms: int, limits: Limits, size: int) -> Plan:
         """Return the cheapest exact plan for this text's limit in an index of ``size`` pages."""
-        return plan_hamming(int.from_bytes(part, "little"), limits.distance_for(terms), size)
+        value, bits = int.from_bytes(part, "little"), 8 * len(part)
+        return plan_hamming(value, self.limit(limits, terms), size, bits=bits)
 
     def pick(self, part: bytes, terms: int, limits: Limits, found: Candidates) -> list[int]:
         """Return the pages within the limit, nearest first, ties by first seen."""
@@ -64,15 +83,20 @@ class Simhash:
         # The dtype matters: left to itself, numpy makes floats of integers on both sides of 2**63.
         rotated = np.array([key for _, key in self.rows(part)], dtype=np.uint64)
         apart = np.bitwise_count(found.keys ^ rotated[found.bands])
-        near = apart <= limits.distance_for(terms)
+        near = apart <= self.limit(limits, terms)
         pages, apart = found.pages[near], apart[near]
         order = np.lexsort((pages, apart))
         return list(dict.fromkeys(pages[order].tolist()))[:_MOST_CANDIDATES]
 
-    def accepts(self, evidence: Evidence, limits: Limits) -> bool:
-        """Tell whether the distance is within the smaller limit of the two texts.
+    def within(self, pair: Pair, limits: Limits) -> bool:
+        """Tell whether the distance is within the smaller limit of the two texts."""
+        allowed = min(self.limit(limits, terms) for terms in (pair.new_terms, pair.old_terms))
+        return distance(pair.new[self.part_name], pair.old[self.part_name]) <= allowed
+
+    def accepts(self, pair: Pair, limits: Limits) -> bool:
+        """Tell whether the two are near, and resemble each other.
 
         Unless verification is off, the sketch must see a resemblance as well: unrelated texts
         can meet within a few bits.
         """
-        return evidence.within_distance and (not limits.verified or evidence.resembles)
+        return self.within(pair, limits) and (not limits.verified or pair.evidence.resembles)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scrapy_simdedup.index.bands import Candidates, Plan, Range, Rows
-from scrapy_simdedup.methods.base import Evidence, Limits
+from scrapy_simdedup.methods.base import Limits, Pair
 from scrapy_simdedup.text.document import Document, Hashes
 
 SAMPLE = 128
@@ -110,7 +110,7 @@ def _unpack(part: bytes) -> tuple[np.void, npt.NDArray[np.uint32], npt.NDArray[n
 class Sketch:
     """Proposes pages that share two of sixteen row keys; resemblance and containment dispose."""
 
-    name = "sketch"
+    name = part_name = "sketch"
     bands = 1
 
     def sign(self, document: Document) -> bytes:
@@ -143,6 +143,6 @@ class Sketch:
         order = np.lexsort((pages, -shared))[:_MOST_CANDIDATES]
         return [int(page) for page in pages[order]]
 
-    def accepts(self, evidence: Evidence, limits: Limits) -> bool:
+    def accepts(self, pair: Pair, limits: Limits) -> bool:
         """Tell whether the new page brings too little that the kept one lacks."""
-        return limits.verified and evidence.resembles
+        return limits.verified and pair.evidence.resembles

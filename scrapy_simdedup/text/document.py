@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -30,19 +31,36 @@ def _mix(values: Hashes) -> Hashes:
 
 
 @dataclass(frozen=True)
+class Shape:
+    """What shapes a signature besides the text, and is part of an index's identity.
+
+    ``bits`` of a simhash (32 or 64), the number of ``keywords``, and the path of a frozen IDF
+    table (``""``: jieba's own, for Chinese).
+    """
+
+    bits: int = 64
+    keywords: int = 10
+    idf: str = ""
+
+
+@dataclass(frozen=True)
 class Document:
-    """A normalised text, its terms in reading order, and the distinct terms' integer weights."""
+    """A main text as it came and as it is compared, its terms in order, and their weights."""
 
     text: str
     terms: list[str]
     weights: dict[str, int]
+    raw: str = ""
+    description: str = ""
+    shape: Shape = Shape()
 
     @classmethod
-    def from_text(cls, text: str) -> Document:
-        """Normalise, segment and weigh a main text."""
-        text = normalise(text[:LONGEST_TEXT])
+    def from_text(cls, text: str, description: str = "", shape: Shape | None = None) -> Document:
+        """Normalise, segment and weigh a main text; ``description`` is the page's own summary."""
+        raw = text[:LONGEST_TEXT]
+        text = normalise(raw)
         terms = segment(text)
-        return cls(text, terms, weigh(terms))
+        return cls(text, terms, weigh(terms), raw, description, shape or Shape())
 
     @cached_property
     def digest(self) -> bytes:
@@ -53,11 +71,10 @@ class Document:
     def _hash_of(self) -> dict[str, int]:
         return {term: xxhash.xxh3_64_intdigest(term.encode("utf-8")) for term in set(self.terms)}
 
-    @cached_property
-    def weighted_hashes(self) -> tuple[Hashes, npt.NDArray[np.int64]]:
-        """XXH3-64 of each weighted term and the weights, two arrays of shape ``(terms,)``."""
-        hashes = np.array([self._hash_of[term] for term in self.weights], dtype=np.uint64)
-        return hashes, np.array(list(self.weights.values()), dtype=np.int64)
+    def hashes_of(self, weights: Mapping[str, int]) -> tuple[Hashes, npt.NDArray[np.int64]]:
+        """Return the XXH3-64 of each weighted term, and the weights, of shape ``(terms,)``."""
+        hashes = np.array([self._hash_of[term] for term in weights], dtype=np.uint64)
+        return hashes, np.array(list(weights.values()), dtype=np.int64)
 
     def shingles(self, size: int) -> Hashes:
         """Return the hashes of the distinct ``size``-shingles, in order of first occurrence.

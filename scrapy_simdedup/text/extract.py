@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import codecs
 import logging
+import re
+from html import unescape
 
 from w3lib.encoding import html_to_unicode
 
 from scrapy_simdedup.text.normalise import clean
 
 _MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+# The head of a page is looked through so far, in characters.
+_HEAD = 100_000
+_META = re.compile(r"<meta\b[^>]{1,4000}>", re.IGNORECASE)
+_ATTRIBUTE = re.compile(r"([\w:-]+)\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s\"'>]+)")
 
 # What trafilatura and its helpers log is about their own heuristics and may quote the page.
 _CHATTY = ("trafilatura", "htmldate", "justext")
@@ -60,3 +67,15 @@ def extract(html: str) -> str:
         deduplicate=False,
     )
     return text or ""
+
+
+def describe(html: str) -> str:
+    """Return a page's meta description, ``""`` where there is none."""
+    for tag in _META.finditer(html, 0, _HEAD):
+        attributes = {
+            name.lower(): unescape(value.strip("\"'"))
+            for name, value in _ATTRIBUTE.findall(tag.group())
+        }
+        if attributes.get("name", "").lower() == "description":
+            return attributes.get("content", "")
+    return ""

@@ -1,0 +1,75 @@
+"""Disposing: a new page held against kept ones, and which of the methods call it a copy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scrapy_simdedup.analysis import Analysis
+from scrapy_simdedup.index.records import Kept
+from scrapy_simdedup.methods import METHODS, facts
+from scrapy_simdedup.methods.base import Evidence, Limits, Pair
+from scrapy_simdedup.methods.simhash import Simhash, distance
+from scrapy_simdedup.methods.sketch import overlap, resembles
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a judgement depends on besides the page: methods, limits, and since when."""
+
+    methods: tuple[str, ...]
+    limits: Limits
+    this_run_only: bool = False
+
+    @property
+    def fingerprint(self) -> Simhash:
+        """The method whose distance is told: the first chosen one that has a fingerprint."""
+        chosen = (METHODS[name] for name in (*self.methods, "simhash"))
+        return next(method for method in chosen if isinstance(method, Simhash))
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A kept page, the evidence against it, and the method that accepts it, or None."""
+
+    kept: Kept
+    evidence: Evidence
+    method: str | None
+
+
+def evidence_of(analysis: Analysis, kept: Kept, rules: Rules) -> Evidence:
+    """Compare a new page with a kept one."""
+    part = rules.fingerprint.part_name
+    shared = overlap(analysis.shingles, kept.signature["sketch"])
+    numbers, names = facts.shares(analysis.signature["facts"], kept.signature["facts"])
+    return Evidence(
+        distance(analysis.signature[part], kept.signature[part]),
+        shared.resemblance,
+        shared.containment,
+        shared.new_parts,
+        resembles(shared, rules.limits),
+        numbers,
+        names,
+    )
+
+
+def compare_all(analysis: Analysis, candidates: Sequence[Kept], rules: Rules) -> list[Compared]:
+    """Compare a new page with candidates: the accepted ones come first, then the nearest."""
+    compared = []
+    for kept in candidates:
+        evidence = evidence_of(analysis, kept, rules)
+        pair = Pair(analysis.signature, kept.signature, analysis.terms, kept.terms, evidence)
+        compared.append(Compared(kept, evidence, _accepting(pair, rules)))
+
+    def nearness(each: Compared) -> tuple[bool, float, int, int]:
+        alike = -each.evidence.resemblance if rules.limits.verified else 0.0
+        return each.method is None, alike, each.evidence.distance, each.kept.id
+
+    return sorted(compared, key=nearness)
+
+
+def _accepting(pair: Pair, rules: Rules) -> str | None:
+    if not pair.evidence.agrees(rules.limits):
+        return None
+    accepting = (name for name in rules.methods if METHODS[name].accepts(pair, rules.limits))
+    return next(accepting, None)

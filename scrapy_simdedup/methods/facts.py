@@ -1,0 +1,70 @@
+"""Numbers and names: what tells pages of one template apart, where texts alone cannot.
+
+Products, weather reports, timetables and legal notices share nearly every word; what differs
+is a number, a model, a company. This is no method but a guard: it can only refuse.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import xxhash
+
+from scrapy_simdedup.text.document import Document
+from scrapy_simdedup.text.normalise import clean, normalise
+
+# Of each kind so many are stored, the smallest hashes: a sample that two pages draw alike.
+_SAMPLE = 48
+
+_TAG = np.dtype("<u4")
+_NUMBER = re.compile(r"\d")
+# A capitalised word that does not begin a sentence or a line.
+_NAME = re.compile(r"(?<![.!?:\"“”'’)\]])[ \t]([A-ZÀ-ÖØ-ÞΑ-ΩА-Я][\w’'-]+)")
+
+
+def numbers(document: Document) -> set[str]:
+    """Return the terms with a digit in them: amounts, dates, model names."""
+    return {term for term in document.terms if _NUMBER.search(term)}
+
+
+def names(document: Document) -> set[str]:
+    """Return the capitalised words inside sentences, in scripts that have capitals."""
+    return {normalise(name) for name in _NAME.findall(clean(document.raw))}
+
+
+def sign(document: Document) -> bytes:
+    """Return samples of both kinds: two counts, then 32-bit tags, 386 bytes at most."""
+    samples = [_sample(words) for words in (numbers(document), names(document))]
+    return bytes(len(sample) for sample in samples) + b"".join(s.tobytes() for s in samples)
+
+
+def shares(new: bytes, old: bytes) -> tuple[float, float]:
+    """Return which share of the new page's numbers, and of its names, the kept page has.
+
+    From 0 to 1; 1 where the new page has none.
+    """
+    pairs = zip(_unpack(new), _unpack(old), strict=True)
+    found = [_share(one, other) for one, other in pairs]
+    return found[0], found[1]
+
+
+def _sample(words: set[str]) -> np.ndarray[tuple[int], np.dtype[np.uint32]]:
+    tags = {xxhash.xxh3_64_intdigest(word.encode("utf-8")) & 0xFFFFFFFF for word in words}
+    return np.sort(np.array(list(tags), dtype=_TAG))[:_SAMPLE]
+
+
+def _unpack(part: bytes) -> list[np.ndarray[tuple[int], np.dtype[np.uint32]]]:
+    first = part[0]
+    tags = np.frombuffer(part, dtype=_TAG, offset=2)
+    return [tags[:first], tags[first:]]
+
+
+def _share(
+    new: np.ndarray[tuple[int], np.dtype[np.uint32]],
+    old: np.ndarray[tuple[int], np.dtype[np.uint32]],
+) -> float:
+    if len(old) == _SAMPLE:
+        # Beyond the sample's largest tag nothing is known of the kept page.
+        new = new[new <= old[-1]]
+    return float(np.isin(new, old).mean()) if len(new) else 1.0
