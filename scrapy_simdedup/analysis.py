@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
 
 from scrapy_simdedup.methods import METHODS, facts
 from scrapy_simdedup.text.document import Document, Hashes, Shape
-from scrapy_simdedup.text.extract import describe, extract
+from scrapy_simdedup.text.extract import Extract, describe, extract
 
 # Every page is signed by these: distance and resemblance stand in every decision.
 _ALWAYS = (METHODS["simhash"], METHODS["sketch"])
@@ -39,7 +37,8 @@ class Analysis:
 
     ``digest`` is the XXH3-128 of the normalised text, ``terms`` the number of distinct terms,
     ``signature`` the methods' parts, which are stored, and ``shingles`` the hashes of the
-    distinct 3-shingles in reading order, which are not.
+    distinct 3-shingles in reading order, which are not. ``doubt`` says why the extraction may
+    have the wrong text; such a page is never dropped.
     """
 
     reason: str | None
@@ -47,6 +46,7 @@ class Analysis:
     terms: int
     signature: Mapping[str, bytes]
     shingles: Hashes
+    doubt: str | None = None
 
 
 def analyse(source: Source, recipe: Recipe) -> Analysis:
@@ -56,9 +56,11 @@ def analyse(source: Source, recipe: Recipe) -> Analysis:
     all would look alike) is not signed: its reason is ``too-short``, or ``no-text`` where
     markup held no main text at all.
     """
-    extracted = [_extractor(recipe.extractor)(html) for html in source.html]
+    extracted = [_extract(html, recipe.extractor) for html in source.html]
     about = describe(source.html[0]) if source.html else ""
-    document = Document.from_text("\n".join([*extracted, *source.text]), about, recipe.shape)
+    text = "\n".join([*(each.text for each in extracted), *source.text])
+    document = Document.from_text(text, about, recipe.shape)
+    doubts = [each.doubt for each in extracted if each.doubt]
     terms = len(document.weights)
     reason = None
     if source.html and not document.text:
@@ -71,13 +73,13 @@ def analyse(source: Source, recipe: Recipe) -> Analysis:
     signers = {method.part_name: method for method in methods}
     signature = {name: method.sign(document) for name, method in signers.items()}
     signature["facts"] = facts.sign(document)
-    return Analysis(None, document.digest, terms, signature, document.shingles(3))
+    doubt = doubts[0] if doubts else None
+    return Analysis(None, document.digest, terms, signature, document.shingles(3), doubt)
 
 
-@lru_cache(maxsize=8)
-def _extractor(name: str) -> Any:
+def _extract(html: str, name: str) -> Extract:
     if name == "trafilatura":
-        return extract
+        return extract(html)
     from scrapy.utils.misc import load_object
 
-    return load_object(name)
+    return Extract(load_object(name)(html) or "")

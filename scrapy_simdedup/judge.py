@@ -183,6 +183,7 @@ class Judge:
             return Verdict(status, max_distance=allowed, changed=changed)
         return Verdict(
             status,
+            reason=analysis.doubt if status == "duplicate" else None,
             original=near.kept.url if status == "duplicate" else None,
             distance=near.evidence.distance,
             resemblance=round(near.evidence.resemblance, 4),

@@ -270,3 +270,35 @@ def test_thresholds_and_actions_by_request(crawl, site):
     assert done.verdicts["/near"]["status"] == "error"
     assert len(done.scraped) == 2
     assert "a request can set" in done.log
+
+
+def test_doubtful_copies_are_tagged_and_never_dropped(crawl, site):
+    """Two listings whose text is nearly all links: the same, or the wrong text?"""
+    links = "".join(f"<li><a href='/{n}'>{story(50 + n, 14)}</a></li>" for n in range(12))
+    for path in ("/a", "/b"):
+        site.html(path, f"<html><body><main><h1>Today</h1><ul>{links}</ul></main></body></html>")
+    done = crawl("/a", "/b", settings={"SIMDEDUP_ACTION": "drop-items"}, in_turn=True)
+    assert (done.verdicts["/b"]["status"], done.verdicts["/b"]["reason"]) == ("duplicate", "links")
+    assert done.flags["/b"] == ["near-duplicate"]
+    assert done.paths() == ["/a", "/b"]
+
+
+def test_a_login_wall_is_named_once(crawl, site):
+    paths = [f"/members/{number}" for number in range(40)]
+    for path in paths:
+        site.html(path, page(story(1)))
+    site.html("/", page("", extra=linked(paths)))
+    done = crawl(settings={"SIMDEDUP_ACTION": "drop-items"}, plan={"/": ["links"]})
+    assert done.stat("pages/duplicate") == 39
+    assert done.log.count("is it a login wall") == 1
+    assert "25 pages are copies of" in done.log
+
+
+def test_a_run_of_copies_is_told_at_the_end(crawl, site):
+    paths = [f"/{group}/{copy}" for group in range(10) for copy in range(12)]
+    for path in paths:
+        site.html(path, page(story(int(path.split("/")[1]))))
+    site.html("/", page("", extra=linked(paths)))
+    done = crawl(plan={"/": ["links"]})
+    assert "110 of 120 pages and items are copies" in done.log
+    assert "is it a login wall" not in done.log

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from scrapy_simdedup.index.bands import Candidates, rotate
 from scrapy_simdedup.methods import FIRST_BAND, METHODS
-from scrapy_simdedup.methods.base import Evidence, Limits
+from scrapy_simdedup.methods.base import Evidence, Limits, Pair
 from scrapy_simdedup.methods.simhash import Simhash, distance, fingerprint
 from scrapy_simdedup.methods.sketch import Overlap, Sketch, overlap, resembles
 from scrapy_simdedup.text.document import Document
@@ -306,9 +306,11 @@ def test_simhash_proposes_and_resemblance_disposes(
     within: bool, alike: bool, verified: bool, simhash: bool, sketch: bool
 ) -> None:
     limits = Limits() if verified else Limits(resemblance=0, containment=0)
-    evidence = Evidence(3, within, 0.5, 0.5, alike)
-    assert METHODS["simhash"].accepts(evidence, limits) is simhash
-    assert METHODS["sketch"].accepts(evidence, limits) is sketch
+    evidence = Evidence(3, 0.5, 0.5, 0, alike)
+    near = bytes([0b111 if within else 0b1111]) + bytes(7)
+    pair = Pair({"simhash": near}, {"simhash": bytes(8)}, 60, 60, evidence)
+    assert METHODS["simhash"].accepts(pair, limits) is simhash
+    assert METHODS["sketch"].accepts(pair, limits) is sketch
 
 
 def test_two_shared_rows_make_a_candidate() -> None:
@@ -335,4 +337,11 @@ def test_methods_have_room_for_their_bands() -> None:
     assert firsts[0] >= 1
     assert all(after - before >= 16 for before, after in pairwise(firsts))
     assert all(method.bands <= 16 and name == method.name for name, method in METHODS.items())
-    assert FIRST_BAND == {"simhash": 16, "sketch": 32}
+    # Numbers that files out there have: a new part goes to the end.
+    assert FIRST_BAND == {
+        "simhash": 16,
+        "sketch": 32,
+        "classic": 48,
+        "piecewise": 64,
+        "keywords": 80,
+    }

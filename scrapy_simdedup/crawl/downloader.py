@@ -80,6 +80,7 @@ class SimDedupDownloaderMiddleware:
             return await self._skip(request, response, "closed")
         verdict = judgement.verdict
         session.count(f"pages/{verdict.label}")
+        session.alarms.judged("pages", verdict)
         action = self._action(request, verdict, config)
         if verdict.is_duplicate:
             response.flags.append("near-duplicate")
@@ -97,6 +98,9 @@ class SimDedupDownloaderMiddleware:
     @staticmethod
     def _action(request: Request, verdict: Verdict, config: Config) -> str:
         if verdict.is_duplicate:
+            if verdict.reason:
+                # It may be the wrong text that is the same.
+                return "tag"
             # A crawl whose first pages are dropped goes nowhere.
             start = config.action == "drop" and request.meta.get("is_start_request")
             return "drop-items" if start else config.action

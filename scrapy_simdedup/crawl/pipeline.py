@@ -86,8 +86,9 @@ class SimDedupPipeline:
             return None
         verdict = judgement.verdict
         session.count(f"items/{verdict.label}")
+        session.alarms.judged("items", verdict)
         if verdict.is_duplicate:
-            action = session.config.item_action
+            action = "tag" if verdict.reason else session.config.item_action
             await session.found(verdict, f"item of {url}: {action}", item=item)
             if action == "drop":
                 session.count("items/dropped")

@@ -21,6 +21,7 @@ from scrapy.statscollectors import StatsCollector
 from scrapy_simdedup import workers
 from scrapy_simdedup.analysis import Source, analyse
 from scrapy_simdedup.config import Config, unknown_settings
+from scrapy_simdedup.crawl.alarms import Alarms
 from scrapy_simdedup.crawl.compat import result_of, send
 from scrapy_simdedup.crawl.guard import META_SCHEDULED
 from scrapy_simdedup.crawl.ledger import Ledger
@@ -86,6 +87,7 @@ class Session:
             self._executor, self._opened, at_close=self.config.confirm == "close"
         )
         self.ledger = Ledger(self._settlement.settle)
+        self.alarms = Alarms()
         if not self.config.enabled:
             return
         for name, nearest in unknown_settings(crawler.settings).items():
@@ -298,6 +300,7 @@ class Session:
             )
             logger.info("scrapy-simdedup: the decisions of this run are in %s", path)
         await self._run(lambda: dedup.close(reason))
+        self.alarms.closed()
         logger.info(
             "scrapy-simdedup: %s; %s now holds %d originals",
             summary(self.stats.get_stats()),

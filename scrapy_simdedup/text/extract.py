@@ -5,17 +5,20 @@ from __future__ import annotations
 import codecs
 import logging
 import re
+from copy import deepcopy
+from dataclasses import dataclass
 from html import unescape
 
 from w3lib.encoding import html_to_unicode
 
+from scrapy_simdedup.text.doubt import doubt, drop_consent_notices, has_consent_notice
 from scrapy_simdedup.text.normalise import clean
 
 _MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 # The head of a page is looked through so far, in characters.
 _HEAD = 100_000
-_META = re.compile(r"<meta\b[^>]{1,4000}>", re.IGNORECASE)
+_META = re.compile(r"<meta\b(?:\"[^\"]*\"|'[^']*'|[^>\"'])*>", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"([\w:-]+)\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s\"'>]+)")
 
 # What trafilatura and its helpers log is about their own heuristics and may quote the page.
@@ -46,27 +49,42 @@ def _guess(body: bytes) -> str:
     return "latin-1"
 
 
-def extract(html: str) -> str:
-    """Return the main text of a decoded page, ``""`` where there is none.
+@dataclass(frozen=True)
+class Extract:
+    """A page's main text, ``""`` where there is none, and why it is doubtful if it is."""
+
+    text: str
+    doubt: str | None = None
+
+
+def extract(html: str) -> Extract:
+    """Extract the main text of a decoded page with trafilatura.
 
     Comments are off (a page is the same page when it gets one more), tables are on (a page of
     results differs in its cells), and ``deduplicate`` stays off: it keeps state from call to
     call, so that the same page yields less and less text (adbar/trafilatura#778).
     """
     import trafilatura
+    from trafilatura.utils import load_html
 
     for name in _CHATTY:
         logger = logging.getLogger(name)
         if logger.level == logging.NOTSET:
             logger.setLevel(logging.CRITICAL)
+    html = clean(html)
+    tree = load_html(html)
+    if tree is None:
+        return Extract("")
+    if has_consent_notice(html):
+        drop_consent_notices(tree)
     text = trafilatura.extract(
-        clean(html),
+        deepcopy(tree),
         fast=True,
         include_comments=False,
         include_tables=True,
         deduplicate=False,
     )
-    return text or ""
+    return Extract(text or "", doubt(tree, text or ""))
 
 
 def describe(html: str) -> str:
