@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from scrapy_simdedup.methods import METHODS, facts
+from scrapy_simdedup.methods import METHODS, facts, rest
 from scrapy_simdedup.text.document import Document, Hashes, Shape
 from scrapy_simdedup.text.extract import Extract, describe, extract
 
@@ -60,7 +60,7 @@ def analyse(source: Source, recipe: Recipe) -> Analysis:
     about = describe(source.html[0]) if source.html else ""
     text = "\n".join([*(each.text for each in extracted), *source.text])
     document = Document.from_text(text, about, recipe.shape)
-    doubts = [each.doubt for each in extracted if each.doubt]
+    doubts = [each.doubt for each in extracted]
     terms = len(document.weights)
     reason = None
     if source.html and not document.text:
@@ -73,7 +73,9 @@ def analyse(source: Source, recipe: Recipe) -> Analysis:
     signers = {method.part_name: method for method in methods}
     signature = {name: method.sign(document) for name, method in signers.items()}
     signature["facts"] = facts.sign(document)
-    doubt = doubts[0] if doubts else None
+    # Parts of an item are one text by the user's word; a page is one extraction.
+    signature["rest"] = rest.sign(doubts[0]) if len(doubts) == 1 and not source.text else b""
+    doubt = next((each.reason for each in doubts if each.reason), None)
     return Analysis(None, document.digest, terms, signature, document.shingles(3), doubt)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from scrapy_simdedup.analysis import Analysis
 from scrapy_simdedup.index.records import Kept
-from scrapy_simdedup.methods import METHODS, facts
+from scrapy_simdedup.methods import METHODS, facts, rest
 from scrapy_simdedup.methods.base import Evidence, Limits, Pair
 from scrapy_simdedup.methods.simhash import Simhash, distance
 from scrapy_simdedup.methods.sketch import overlap, resembles
@@ -50,6 +50,7 @@ def evidence_of(analysis: Analysis, kept: Kept, rules: Rules) -> Evidence:
         resembles(shared, rules.limits),
         numbers,
         names,
+        rest.differs(analysis.signature["rest"], kept.signature["rest"]),
     )
 
 

@@ -183,7 +183,7 @@ class Judge:
             return Verdict(status, max_distance=allowed, changed=changed)
         return Verdict(
             status,
-            reason=analysis.doubt if status == "duplicate" else None,
+            reason=_doubt(near, analysis) if status == "duplicate" else None,
             original=near.kept.url if status == "duplicate" else None,
             distance=near.evidence.distance,
             resemblance=round(near.evidence.resemblance, 4),
@@ -214,3 +214,8 @@ class Judge:
                 terms,
             ]
         )
+
+
+def _doubt(near: Compared, analysis: Analysis) -> str | None:
+    """Return why a copy may be none: its extraction is doubtful, or the rest of it differs."""
+    return analysis.doubt or ("other-text" if near.evidence.other_text else None)

@@ -15,8 +15,8 @@ class Verdict:
     ``status`` is ``unique``, ``duplicate`` (of ``original``), ``revisit`` (the same page
     again), ``skipped`` (with ``reason``; passed on, never indexed), ``error`` (passed on) or
     ``orphaned`` (a duplicate whose original was not stored after all). A duplicate has a
-    ``reason`` when its extraction is doubtful (``links``, ``little-text``): it is tagged then,
-    and never dropped.
+    ``reason`` when its extraction is doubtful (``links``, ``little-text``, ``other-text``): it
+    is tagged then, and never dropped.
 
     ``original`` is the URL of the kept page that it copies. ``nearest`` is the closest
     candidate even when that was not close enough, and the measures speak of it: ``distance``

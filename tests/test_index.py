@@ -47,6 +47,7 @@ def fingerprinted(value: int) -> Analysis:
             "simhash": value.to_bytes(8, "little"),
             "sketch": Sketch().sign(empty),
             "facts": facts.sign(empty),
+            "rest": b"",
         },
         np.empty(0, dtype=np.uint64),
     )

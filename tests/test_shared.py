@@ -154,3 +154,21 @@ def test_a_crawl_of_six_hundred_real_pages(site, tmp_path):
     assert set(groups.values()) == {1}
     assert len(groups) == 50
     assert sum("/web-pages/" in url for url in unique) == len(pages) - 300
+
+
+def test_products_with_the_documented_settings(tmp_path):
+    """Case 03: both are kept, and the pair is in the log with its distance."""
+    (folder,) = CASES.glob("03-*")
+    with Deduplicator(tmp_path / "index.db", {"SIMDEDUP_NUMBERS": 0.5}) as dedup:
+        assert dedup.check("a", html=(folder / "a.html").read_bytes()).status == "unique"
+        found = dedup.check("b", html=(folder / "b.html").read_bytes())
+    assert (found.status, found.nearest) == ("unique", "a")
+    assert found.distance is not None
+
+
+@pytest.mark.parametrize(
+    ("case", "names"), [("08", ["a.html", "b.html"]), ("10", ["monday.html", "tuesday.html"])]
+)
+def test_pages_that_extraction_confuses(tmp_path, case, names):
+    """Consent notice instead of the article; a front page whose headlines are links."""
+    assert all(status != name for status in statuses(tmp_path, case, names) for name in names)

@@ -138,14 +138,10 @@ def test_segments_end_where_sentences_do():
         "hesaidsowasitlate",
         "itwasratherlate",
     ]
-    assert (
-        segments("清晨的渡口很安静，老船工系好木船。第二班乘客已经在等了！")
-        == [
-            "清晨的渡口很安静老船工系好木船",
-            "第二班乘客已经在等了",
-        ]
-        or len(segments("清晨的渡口很安静，老船工系好木船。第二班乘客已经在等了！")) == 2
-    )
+    assert segments("清晨的渡口很安静，老船工系好木船。第二班的乘客已经在石阶上等了！") == [
+        "清晨的渡口很安静老船工系好木船",
+        "第二班的乘客已经在石阶上等了",
+    ]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -269,14 +265,14 @@ def test_ties_among_keywords_have_a_rule():
     ("html", "found"),
     [
         ('<meta name="description" content="A &amp; B">', "A & B"),
-        ("<META content='x > y' NAME=Description>", "x "),
+        ("<META content='x > y' NAME=Description>", "x > y"),
         ('<meta property="og:description" content="no">', ""),
         ("<p>none</p>", ""),
         ("<meta name=description content=short>", "short"),
     ],
 )
 def test_meta_descriptions(html, found):
-    assert describe(f"<html><head>{html}</head></html>").startswith(found) or not found
+    assert describe(f"<html><head>{html}</head></html>") == found
 
 
 def test_keywords_use_the_meta_description(tmp_path):
@@ -336,9 +332,7 @@ def test_facts_of_a_text():
     text = "In 2019 the P40 pump of Osterhall cost 1 290 crowns. Berit paid. She met Jon Salno."
     document = Document.from_text(text)
     assert facts.numbers(document) == {"2019", "p40", "1", "290"}
-    assert facts.names(document) == {"osterhall", "jon", "salno", "p40"} - {"p40"} or "p40" in (
-        facts.names(document)
-    )
+    assert facts.names(document) == {"p40", "osterhall", "jon", "salno"}
     assert facts.shares(facts.sign(document), facts.sign(document)) == (1.0, 1.0)
     empty = facts.sign(Document.from_text(""))
     assert facts.shares(empty, facts.sign(document)) == (1.0, 1.0)
@@ -376,3 +370,82 @@ def test_listings_and_scraps_are_tagged_with_a_reason(tmp_path):
         dedup.check("a", html=listing("Monday"))
         found = dedup.check("b", html=listing("Tuesday"))
         assert (found.status, found.reason) == ("duplicate", "links")
+
+
+def report(body: str, introduction: str) -> str:
+    paragraphs = "".join(f"<p>{part}</p>" for part in body.split("\n\n"))
+    return (
+        "<html><body><nav><a href='/'>Home</a> <a href='/reports'>Reports</a></nav>"
+        f"<article><p>{introduction}</p></article><article>{paragraphs}</article>"
+        "<footer>The harbour office</footer></body></html>"
+    )
+
+
+def test_two_reports_under_one_introduction_are_never_dropped(tmp_path):
+    """Only the first container is extracted; what differs is in the second one."""
+    introduction = story(70, 80)
+    with Deduplicator(tmp_path / "index.db") as dedup:
+        dedup.check("a", html=report(story(80, 350), introduction))
+        found = dedup.check("b", html=report(story(81, 350), introduction))
+        assert (found.status, found.reason) == ("duplicate", "other-text")
+        # The same report again is a copy without a doubt.
+        again = dedup.check("c", html=report(story(80, 350), introduction))
+        assert (again.status, again.reason) == ("duplicate", None)
+
+
+def results(seed: int) -> str:
+    import random
+
+    chance = random.Random(seed)
+    boats = ["Aro", "Belm", "Corr", "Dast", "Elno", "Finn", "Garo", "Holt", "Irra", "Jost"]
+    chance.shuffle(boats)
+    rows = "".join(
+        f"<tr><td>{place}</td><td>{boat}</td><td>{chance.randint(10, 99)}</td></tr>"
+        for place, boat in enumerate(boats, 1)
+    )
+    return (
+        "<html><body><article><h1>Results</h1><p>These are the results of the harbour race as"
+        " confirmed by the jury on the evening of the last day of the regatta.</p>"
+        f"<table><tr><th>Place</th><th>Boat</th><th>Points</th></tr>{rows}</table></article>"
+        "</body></html>"
+    )
+
+
+def test_tables_that_differ_in_their_cells_are_distinct(tmp_path):
+    with Deduplicator(tmp_path / "index.db") as dedup:
+        assert dedup.check("a", html=results(1)).status == "unique"
+        assert dedup.check("b", html=results(2)).status == "unique"
+
+
+def test_spelling_variants_are_copies(tmp_path):
+    text = story(5, 300)
+    other = text
+    for word in sorted(set(text.split()))[::16]:
+        other = other.replace(f" {word} ", f" {word[:-1]}z ")
+    with Deduplicator(tmp_path / "index.db") as dedup:
+        dedup.check("en-GB", text=text)
+        assert dedup.check("en-US", text=other).original == "en-GB"
+
+
+def test_a_notice_with_another_name_is_a_copy_by_default(tmp_path):
+    """Tagging is recommended; the log shows both hosts."""
+    text = story(33, 900)
+    other = text
+    for word in [word for word in text.split() if len(word) > 6][::50][:9]:
+        other = other.replace(word, "Brockholm", 1)
+    with Deduplicator(tmp_path / "index.db") as dedup:
+        dedup.check("https://one.example/privacy", text=text)
+        found = dedup.check("https://two.example/privacy", text=other)
+        assert found.original == "https://one.example/privacy"
+    with Deduplicator(tmp_path / "site.db", {"SIMDEDUP_SCOPE": "site"}) as dedup:
+        dedup.check("https://one.example/privacy", text=text)
+        assert dedup.check("https://two.example/privacy", text=other).status == "unique"
+
+
+def test_canonical_links_prove_nothing(tmp_path):
+    link = '<head><link rel="canonical" href="https://news.example/">'
+    with Deduplicator(tmp_path / "index.db") as dedup:
+        found = [
+            dedup.check(f"{n}", html=page(story(n)).replace("<head>", link)) for n in range(10)
+        ]
+    assert {verdict.status for verdict in found} == {"unique"}

@@ -193,7 +193,7 @@ def test_the_minimum_counts_distinct_terms() -> None:
     assert analyse(Source(text=(f"{words} " * 50,)), Recipe()).reason == "too-short"
     enough = analyse(Source(text=(f"{words} lagoon",)), Recipe())
     assert (enough.reason, enough.terms) == (None, 17)
-    assert enough.signature.keys() == {"simhash", "sketch", "facts"}
+    assert enough.signature.keys() == {"simhash", "sketch", "facts", "rest"}
 
 
 @pytest.mark.parametrize("template", ["plain", "wire"])

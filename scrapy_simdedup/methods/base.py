@@ -44,7 +44,8 @@ class Evidence:
     """What a comparison of a new page with a kept one found, whatever the method.
 
     ``distance`` in bits; ``resemblance``, ``containment`` (of the new page in the kept one) and
-    the shares of the new page's ``numbers`` and ``names`` that the kept one has from 0 to 1.
+    the shares of the new page's ``numbers`` and ``names`` that the kept one has from 0 to 1;
+    ``other_text`` tells that the prose which neither extraction took is not the same.
     """
 
     distance: int
@@ -54,6 +55,7 @@ class Evidence:
     resembles: bool
     numbers: float = 1.0
     names: float = 1.0
+    other_text: bool = False
 
     def agrees(self, limits: Limits) -> bool:
         """Tell whether the guard on differing numbers and names lets the two be copies."""

@@ -11,7 +11,7 @@ from html import unescape
 
 from w3lib.encoding import html_to_unicode
 
-from scrapy_simdedup.text.doubt import doubt, drop_consent_notices, has_consent_notice
+from scrapy_simdedup.text.doubt import Doubt, doubt, drop_consent_notices, has_consent_notice
 from scrapy_simdedup.text.normalise import clean
 
 _MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -51,10 +51,10 @@ def _guess(body: bytes) -> str:
 
 @dataclass(frozen=True)
 class Extract:
-    """A page's main text, ``""`` where there is none, and why it is doubtful if it is."""
+    """A page's main text, ``""`` where there is none, and what speaks against it."""
 
     text: str
-    doubt: str | None = None
+    doubt: Doubt = Doubt()
 
 
 def extract(html: str) -> Extract:
