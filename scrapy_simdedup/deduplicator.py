@@ -20,6 +20,7 @@ from scrapy_simdedup.index.records import Claim, Settled, Subject
 from scrapy_simdedup.index.sqlite import SqliteIndex
 from scrapy_simdedup.judge import Judge, Judgement
 from scrapy_simdedup.methods import rows_of
+from scrapy_simdedup.methods.simhash import MOST_PAGES_32
 from scrapy_simdedup.sites import site_of, stored_url
 from scrapy_simdedup.text.extract import decode
 from scrapy_simdedup.verdict import Verdict
@@ -72,6 +73,13 @@ class Deduplicator:
         self._judge = Judge(self._index)
         self._turn = threading.Lock()
         self._open = True
+        if self.config.hash_bits == 32 and self._index.size() > MOST_PAGES_32:
+            logger.warning(
+                "%s has more than %d pages: 32-bit fingerprints meet by chance there; start a new"
+                " index with SIMDEDUP_HASH_BITS = 64",
+                self.path,
+                MOST_PAGES_32,
+            )
         if self.reaped.orphans:
             logger.warning("%s", _orphan_message(self.reaped))
 

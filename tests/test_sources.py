@@ -129,6 +129,17 @@ def test_32_bits_end_to_end(tmp_path):
         Deduplicator(path)
 
 
+def test_many_pages_are_too_many_for_32_bits(tmp_path, caplog):
+    path = tmp_path / "index.db"
+    with Deduplicator(path, {"SIMDEDUP_HASH_BITS": 32}) as dedup:
+        dedup.check("a", text=story(1))
+        dedup._index.connection.execute("UPDATE pages SET id = 100001")
+        dedup._index.connection.execute("UPDATE bands SET page = 100001")
+    assert not caplog.records
+    Deduplicator(path, {"SIMDEDUP_HASH_BITS": 32}).close()
+    assert "32-bit fingerprints meet by chance" in caplog.text
+
+
 # Piecewise
 
 

@@ -8,6 +8,7 @@ outputs are counted by response, and a claim is settled once, whatever comes aft
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -19,6 +20,9 @@ from scrapy_simdedup.index.records import Claim
 from scrapy_simdedup.verdict import Verdict
 
 Outcome = Literal["scraped", "dropped-by-us", "dropped", "error"]
+# So many items of unknown pages are followed.
+_MOST_STRAYS = 1000
+
 Settle = Callable[[Claim, bool], None]
 
 
@@ -61,7 +65,7 @@ class Outputs:
 
     @property
     def done(self) -> bool:
-        """Whether the callback ended well and all its items have got through."""
+        """Whether the callback has ended and all its items have got through."""
         return self.finished and not self.pending
 
     @property
@@ -84,6 +88,9 @@ class Ledger:
         # kept alive here, so that no other object can get their id.
         self._yielded: dict[int, tuple[Any, Outputs]] = {}
         self._passing: dict[int, tuple[Passing, Outputs | None]] = {}
+        # Items that an earlier pipeline made anew, so that their page is not known. If a later
+        # one does it again, nothing tells their outcome: the oldest claims are given up.
+        self._strays: deque[Any] = deque()
 
     def open(self, request: Request, outputs: Outputs) -> None:
         """Begin to follow what a page's callback makes of it."""
@@ -112,15 +119,20 @@ class Ledger:
         self._passing[id(item)] = (passing, outputs)
         if outputs is not None:
             outputs.passing.append(passing)
+        elif claim is not None:
+            self._strays.append(item)
+            if len(self._strays) > _MOST_STRAYS:
+                self._settle_item(self._strays.popleft(), "dropped")
 
     def raised(self, response: Any) -> None:
         """A page's callback raised: its claim is released, whatever else happens."""
         outputs = self.find(response)
         if outputs is not None:
             self._close_page(outputs, keep=False)
+            self.finished(outputs)
 
     def finished(self, outputs: Outputs) -> None:
-        """A page's callback ended well."""
+        """A page's callback yields nothing more."""
         outputs.finished = True
         self._check(outputs)
 

@@ -24,10 +24,10 @@ Rows = Sequence[tuple[int, int]]
 # What a look-up costs, in microseconds, measured with benchmarks/planner.py: to run one range
 # query, to read one row, to compare one fingerprint in memory, and to start such a scan (the
 # fingerprints must first be brought up to date).
-_RANGE_COST = 4.0
-_ROW_COST = 0.6
-_SCAN_COST = 0.0015
-_SCAN_START = 150.0
+RANGE_COST = 4.0
+ROW_COST = 0.6
+SCAN_COST = 0.0015
+SCAN_START = 150.0
 
 # A plan that reads more rows than this has met a crowd of alike fingerprints: scan instead.
 _MOST_ROWS = 4096
@@ -108,10 +108,10 @@ def _range_count(limit: int, width: int, bits: int) -> int:
 
 def choose_width(limit: int, size: int, bits: int = 64) -> int:
     """Return the prefix width of the cheapest exact plan, 16 or 32 bits, or 0 for a scan."""
-    costs = {0: _SCAN_START + _SCAN_COST * size}
+    costs = {0: SCAN_START + SCAN_COST * size}
     for width in (16, 32) if bits == 64 else (16,):
         count = _range_count(limit, width, bits)
-        costs[width] = count * (_RANGE_COST + _ROW_COST * size / 2**width)
+        costs[width] = count * (RANGE_COST + ROW_COST * size / 2**width)
     return min(costs, key=lambda width: costs[width])
 
 
