@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from scrapy_simdedup.methods import METHODS, facts, rest
 from scrapy_simdedup.text.document import Document, Hashes, Shape
-from scrapy_simdedup.text.extract import Extract, describe, extract
+from scrapy_simdedup.text.extract import Extract, decode, describe, extract
 
 # Every page is signed by these: distance and resemblance stand in every decision.
 _ALWAYS = (METHODS["simhash"], METHODS["sketch"])
@@ -19,6 +19,13 @@ class Source:
 
     html: tuple[str, ...] = ()
     text: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, html: str | bytes | None, text: str | None = None) -> Source:
+        """Return the source of a page's HTML, decoded where it is bytes, or of a main text."""
+        if isinstance(html, bytes):
+            html = decode(html)
+        return cls((html,)) if html is not None else cls(text=(text or "",))
 
 
 @dataclass(frozen=True)

@@ -207,6 +207,19 @@ class Config:
         "`trafilatura` or the dotted path of a function from HTML to text",
         "What turns a page into its main text.",
     )
+    workers: int = _setting(
+        "auto",
+        parse.workers,
+        "`auto` or 0 to 256",
+        "Processes that analyse pages, shared by all crawlers of a process; `auto`: one less than"
+        " the CPUs that the process may use, at least one; 0: a thread, without time limit.",
+    )
+    timeout: float = _setting(
+        10,
+        parse.seconds,
+        "more than 0, in seconds",
+        "How long a page may be worked on; after that it is `skipped: timeout`.",
+    )
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Config:

@@ -22,8 +22,8 @@ from scrapy_simdedup.judge import Judge, Judgement
 from scrapy_simdedup.methods import rows_of
 from scrapy_simdedup.methods.simhash import MOST_PAGES_32
 from scrapy_simdedup.sites import site_of, stored_url
-from scrapy_simdedup.text.extract import decode
 from scrapy_simdedup.verdict import Verdict
+from scrapy_simdedup.workers import WorkTimeoutError
 
 logger = logging.getLogger(__name__)
 
@@ -221,16 +221,21 @@ class Deduplicator:
             raise ValueError("give either html or text")
         subject = self.page(url, (key or url,))
         try:
-            if isinstance(html, bytes):
-                html = decode(html)
-            source = Source((html,)) if html is not None else Source(text=(text or "",))
-            analysis = analyse(source, self.recipe())
+            analysis = analyse(Source.of(html, text), self.recipe())
         except Exception as error:
-            logger.exception("cannot analyse %s", subject.url)
-            verdict = Verdict("error", type(error).__name__)
-            self.note(subject, verdict)
-            return verdict
+            return self.failed(subject, error)
         return self.judge(subject, analysis, confirm=True).verdict
+
+    def failed(self, subject: Subject, error: Exception) -> Verdict:
+        """Log that a page could not be analysed, and return the verdict on it."""
+        if isinstance(error, WorkTimeoutError):
+            logger.warning("%s %s", subject.url, error)
+            verdict = Verdict("skipped", "timeout")
+        else:
+            logger.error("cannot analyse %s", subject.url, exc_info=error)
+            verdict = Verdict("error", type(error).__name__)
+        self.note(subject, verdict)
+        return verdict
 
 
 def _orphan_message(settled: Settled) -> str:

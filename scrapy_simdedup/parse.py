@@ -12,6 +12,7 @@ from typing import Any
 from scrapy_simdedup.methods import GROUPS, METHODS
 from scrapy_simdedup.methods.piecewise import MOST_SEGMENTS
 from scrapy_simdedup.text import idf as idf_table
+from scrapy_simdedup.workers import cpus
 
 EXPORT_ENDINGS = (".csv", ".jsonl", ".csv.gz", ".jsonl.gz")
 
@@ -164,6 +165,21 @@ def idf(value: Any) -> str:
         except (OSError, EOFError) as error:
             raise ValueError(str(error)) from error
     return path
+
+
+def workers(value: Any) -> int:
+    """Read a number of worker processes."""
+    if value == "auto":
+        return max(1, cpus() - 1)
+    return whole(0, 256)(value)
+
+
+def seconds(value: Any) -> float:
+    """Read a time in seconds."""
+    number = float(value)
+    if isinstance(value, bool) or not 0 < number < math.inf:
+        raise ValueError
+    return number
 
 
 def extractor(value: Any) -> str:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import os
+import signal
+import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -268,3 +271,23 @@ class BrokenStorage:
 
     def store(self, file: Any) -> None:
         raise OSError("no room")
+
+
+def misbehave(html: str) -> str:
+    """An extractor that does what a page says; other pages it extracts as usual."""
+    from scrapy_simdedup.text.extract import extract
+
+    word = html.removeprefix("<html><body>").removesuffix("</body></html>")
+    if word in ("hang", "slow"):
+        time.sleep(3600 if word == "hang" else 0.9)
+    elif word == "exit":
+        os._exit(3)
+    elif word == "crash":
+        os.kill(os.getpid(), signal.SIGSEGV)
+    elif word == "raise":
+        raise LookupError("no text today")
+    elif word == "memory":
+        return "x" * (5 << 30)
+    elif word == "print":
+        print("to standard output, where the parent reads answers", flush=True)
+    return extract(html).text

@@ -19,6 +19,7 @@ from scrapy_simdedup import ConfigError, Deduplicator
 from scrapy_simdedup.config import Config, setting_name, unknown_settings
 from scrapy_simdedup.parse import ItemRule
 from scrapy_simdedup.sites import site_of, stored_url
+from scrapy_simdedup.workers import cpus
 
 
 def read(name: str, value: Any) -> Any:
@@ -56,6 +57,8 @@ def test_defaults() -> None:
         "reset": False,
         "export": "",
         "extractor": "trafilatura",
+        "workers": max(1, cpus() - 1),
+        "timeout": 10,
     }
 
 
@@ -183,6 +186,10 @@ BAD = [
     ("EXTRACTOR", "html.nothing", "dotted path"),
     ("EXTRACTOR", "string.digits", "dotted path"),
     ("EXTRACTOR", 3, "dotted path"),
+    ("WORKERS", -1, "0 to 256"),
+    ("WORKERS", "many", "`auto`"),
+    ("TIMEOUT", 0, "more than 0"),
+    ("TIMEOUT", "inf", "more than 0"),
 ]
 
 

@@ -135,7 +135,8 @@ def test_every_stat_is_named_and_no_other():
 
 
 def test_every_reason_is_explained():
-    reasons = literal_reasons()
+    # The time limit is not the guard's: it is met later.
+    reasons = literal_reasons() | {"timeout"}
     assert reasons >= guard.LOGGED | {"no-callback", "head"}
     rows = {code(reason): logged for reason, _, logged in table("reason")}
     assert set(rows) == reasons | OTHER_REASONS

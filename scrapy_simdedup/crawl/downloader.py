@@ -16,6 +16,7 @@ from scrapy_simdedup.crawl.names import page_names
 from scrapy_simdedup.crawl.session import Session
 from scrapy_simdedup.exceptions import NearDuplicateResponse
 from scrapy_simdedup.verdict import Verdict
+from scrapy_simdedup.workers import WorkTimeoutError
 
 logger = logging.getLogger(__name__)
 
@@ -50,6 +51,9 @@ class SimDedupDownloaderMiddleware:
             verdict = await self._judge(request, response, scheduled=scheduled)
         except NearDuplicateResponse:
             raise
+        except WorkTimeoutError as error:
+            logger.warning("%s %s; it is passed on unjudged", response.url, error)
+            verdict = await self._skip(request, response, "timeout")
         except Exception as error:
             verdict = Verdict("error", type(error).__name__)
             self._session.count("pages/error")

@@ -21,7 +21,7 @@ _HTML_TYPES = (b"text/html", b"application/xhtml+xml", b"application/vnd.wap.xht
 
 # Skipped pages that the log explains; of the others (robots.txt, images, what the user left
 # out) a count in the stats is enough.
-LOGGED = frozenset({"status", "not-html", "not-text"})
+LOGGED = frozenset({"status", "not-html", "not-text", "timeout"})
 
 
 def refusal(

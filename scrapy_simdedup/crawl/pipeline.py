@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from typing import Any
 
@@ -19,6 +20,9 @@ from scrapy_simdedup.exceptions import NearDuplicateItem
 from scrapy_simdedup.index.records import Claim, Subject
 from scrapy_simdedup.parse import ItemRule
 from scrapy_simdedup.verdict import Verdict
+from scrapy_simdedup.workers import WorkTimeoutError
+
+logger = logging.getLogger(__name__)
 
 
 class SimDedupPipeline:
@@ -50,6 +54,10 @@ class SimDedupPipeline:
                 claim = await self._judge(item, rule)
             except NearDuplicateItem:
                 raise
+            except WorkTimeoutError as error:
+                logger.warning("an item of class %s %s", type(item).__qualname__, error)
+                session.count("items/skipped/timeout")
+                self._tagger.tag(item, Verdict("skipped", "timeout"))
             except Exception as error:
                 session.failed(f"an item of class {type(item).__qualname__}", error)
                 session.count("items/error")

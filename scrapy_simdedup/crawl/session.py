@@ -19,7 +19,7 @@ from scrapy.http import Response
 from scrapy.statscollectors import StatsCollector
 
 from scrapy_simdedup import workers
-from scrapy_simdedup.analysis import Source, analyse
+from scrapy_simdedup.analysis import Source
 from scrapy_simdedup.config import Config, unknown_settings
 from scrapy_simdedup.crawl.alarms import Alarms
 from scrapy_simdedup.crawl.compat import result_of, send
@@ -137,14 +137,17 @@ class Session:
     ) -> Judgement | None:
         """Analyse and judge one page or item; None when the crawl is over already.
 
-        ``source`` brings the content, in the analysing thread. A ``patient`` caller waits for
-        the claim on an original that is not settled yet.
+        ``source`` brings the content, in a thread. A ``patient`` caller waits for the claim on
+        an original that is not settled yet. Raises WorkTimeoutError, and whatever goes wrong.
         """
         if self._closed:
             return None
         dedup = await self._open()
         recipe = dedup.recipe(config)
-        analysis = await result_of(workers.submit(lambda: analyse(source(), recipe)))
+        future = workers.submit(
+            source, recipe, workers=self.config.workers, timeout=self.config.timeout
+        )
+        analysis = await result_of(future)
 
         def judge(tentative: bool) -> Judgement:
             judgement = dedup.judge(

@@ -1,0 +1,166 @@
+"""Workers: a page that hangs, dies or fills the memory costs itself alone."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from crawling import Crawl, linked
+from scrapy_simdedup import workers
+from scrapy_simdedup.analysis import Recipe, Source, analyse
+from scrapy_simdedup.workers import Pool, Worker, WorkerDiedError, WorkTimeoutError
+from texts import chinese, page, story
+
+BAD = Recipe(extractor="spiders.misbehave")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def importable():
+    """The child looks for extractors where this process does."""
+    sys.path.insert(0, str(Path(__file__).parent))
+    yield
+    sys.path.pop(0)
+
+
+def test_a_worker_gives_what_analyse_gives():
+    worker = Worker()
+    for text in (story(1), chinese(1), "short"):
+        there = worker.run(Source((page(text),)), Recipe(), 30)
+        here = analyse(Source((page(text),)), Recipe())
+        assert (there.reason, there.digest, there.signature) == (
+            here.reason,
+            here.digest,
+            here.signature,
+        )
+        assert there.shingles.tolist() == here.shingles.tolist()
+
+
+@pytest.mark.parametrize(
+    ("page", "error"),
+    [
+        ("hang", WorkTimeoutError),
+        ("exit", WorkerDiedError),
+        ("crash", WorkerDiedError),
+        ("raise", RuntimeError),
+        ("memory", RuntimeError),
+        ("print", None),
+    ],
+)
+def test_bad_pages_cost_themselves_alone(page, error):
+    worker = Worker()
+    before = worker.run(Source(text=(story(1),)), Recipe(), 30)
+    first = worker.pid
+    if error is None:
+        worker.run(Source((page,)), BAD, 5)
+    else:
+        with pytest.raises(error):
+            worker.run(Source((page,)), BAD, 1.0 if page == "hang" else 20)
+    after = worker.run(Source(text=(story(1),)), Recipe(), 30)
+    assert after.digest == before.digest
+    assert (worker.pid == first) == (error in (None, RuntimeError))
+
+
+def test_a_killed_worker_is_replaced_and_the_others_go_on():
+    pool = Pool()
+    futures = [
+        pool.submit(lambda: Source(("hang",)), BAD, 2, 3),
+        *(pool.submit(lambda n=n: Source(text=(story(n),)), Recipe(), 2, 30) for n in range(20)),
+    ]
+    done = [future.result(timeout=60) for future in futures[1:]]
+    assert len({analysis.digest for analysis in done}) == 20
+    with pytest.raises(WorkTimeoutError, match="3 seconds"):
+        futures[0].result(timeout=60)
+
+
+def test_waiting_does_not_count():
+    pool = Pool()
+    slow = [pool.submit(lambda: Source(("slow",)), BAD, 1, 2.0) for _ in range(4)]
+    assert all(future.result(timeout=60) for future in slow)
+
+
+def test_cpus_are_those_this_process_may_use():
+    assert 1 <= workers.cpus() <= (os.cpu_count() or 1)
+
+
+def test_no_worker_outlives_its_parent(tmp_path):
+    """Not even one that is killed with -9, and no main guard is needed."""
+    script = tmp_path / "unguarded.py"
+    script.write_text(
+        textwrap.dedent(
+            """
+            import time
+            from scrapy_simdedup import workers
+            from scrapy_simdedup.analysis import Recipe, Source
+            text = "one two three " * 50
+            future = workers.submit(lambda: Source(text=(text,)), Recipe(), workers=1, timeout=30)
+            assert future.result().terms >= 0
+            import subprocess, os
+            print(subprocess.run(["ps", "-o", "pid=", "--ppid", str(os.getpid())],
+                  capture_output=True, text=True).stdout.split()[0], flush=True)
+            time.sleep(60)
+            """
+        )
+    )
+    process = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    child = int(process.stdout.readline())
+    process.kill()
+    process.wait()
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline and Path(f"/proc/{child}").exists():
+        time.sleep(0.05)
+    assert not Path(f"/proc/{child}").exists() or not Path(f"/proc/{child}/cmdline").read_bytes()
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_the_decisions_do_not_depend_on_the_number_of_workers(crawl, site, number):
+    paths = [f"/{n}/{copy}" for n in range(4) for copy in range(2)]
+    for path in paths:
+        site.html(path, page(story(int(path[1])), path))
+    site.html("/", page("", extra=linked(paths)))
+    done: Crawl = crawl(settings={"SIMDEDUP_WORKERS": number}, plan={"/": ["links"]})
+    assert (done.stat("pages/unique"), done.stat("pages/duplicate")) == (4, 4)
+
+
+def test_a_crawl_goes_on_around_a_page_that_hangs(crawl, site):
+    site.html("/hang", "<html><body>hang</body></html>")
+    for number in range(10):
+        site.html(f"/{number}", page(story(number)))
+    site.html("/", page("", extra=linked(["/hang", *(f"/{n}" for n in range(10))])))
+    done: Crawl = crawl(
+        settings={
+            "SIMDEDUP_EXTRACTOR": "spiders.misbehave",
+            "SIMDEDUP_TIMEOUT": "1.5",
+            "SIMDEDUP_WORKERS": 2,
+        },
+        plan={"/": ["links"]},
+    )
+    assert done.exit_code == 0
+    assert done.stat("pages/skipped/timeout") == 1
+    assert done.stat("pages/unique") == 10
+    assert len(done.scraped) == 11
+    assert f"{site.url('/hang')} took longer than 1.5 seconds" in done.log
+    assert done.statuses()["/hang"] == "skipped"
+    assert "Traceback" not in done.log
+
+
+def test_a_crawl_goes_on_around_a_page_that_kills_its_worker(crawl, site):
+    site.html("/crash", "<html><body>crash</body></html>")
+    site.html("/a", page(story(1)))
+    site.html("/b", page(story(1)))
+    done: Crawl = crawl(
+        "/a",
+        "/crash",
+        "/b",
+        settings={"SIMDEDUP_EXTRACTOR": "spiders.misbehave", "SIMDEDUP_WORKERS": 1},
+        in_turn=True,
+    )
+    assert done.verdicts["/crash"]["status"] == "error"
+    assert done.verdicts["/b"]["status"] == "duplicate"
+    assert len(done.scraped) == 3
