@@ -182,7 +182,12 @@ def start(
         json.dumps(
             {
                 "urls": urls,
-                "settings": {"SIMDEDUP_INDEX": str(folder / "index.db"), **(settings or {})},
+                "settings": {
+                    "SIMDEDUP_INDEX": str(folder / "index.db"),
+                    # Most tests are about something else than workers, which take a second.
+                    "SIMDEDUP_WORKERS": 0,
+                    **(settings or {}),
+                },
                 "plan": plan or {},
                 "reactor": reactor,
                 "spider": spider,

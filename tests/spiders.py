@@ -10,6 +10,7 @@ import signal
 import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -291,3 +292,9 @@ def misbehave(html: str) -> str:
     elif word == "print":
         print("to standard output, where the parent reads answers", flush=True)
     return extract(html).text
+
+
+def tell_pid(html: str) -> str:
+    """An extractor that writes its process id into the file that the page names."""
+    Path(html).write_text(str(os.getpid()))
+    return ""

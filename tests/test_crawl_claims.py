@@ -8,6 +8,8 @@ from texts import page, story
 
 DROP_ITEMS = {"SIMDEDUP_ACTION": "drop-items"}
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def pair(site):

@@ -12,6 +12,8 @@ from texts import page, reworded, story
 
 TEXT = {"SIMDEDUP_ITEM_FIELDS": {"text": "text"}}
 
+pytestmark = pytest.mark.slow
+
 
 def listing(site, count):
     """Put ``count`` pages without text of their own on the site, linked from ``/``."""

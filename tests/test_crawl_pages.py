@@ -28,7 +28,9 @@ def group(site: Site, copies: int = 3, stories: int = 4) -> list[str]:
 def test_drop_items_keeps_one_of_each_group(crawl, site, reactor):
     needs(reactor)
     paths = group(site)
-    done: Crawl = crawl(reactor=reactor, settings={"SIMDEDUP_ACTION": "drop-items"})
+    done: Crawl = crawl(
+        reactor=reactor, settings={"SIMDEDUP_ACTION": "drop-items", "SIMDEDUP_WORKERS": "auto"}
+    )
     assert done.exit_code == 0, done.log
     # One decision for each page, one original for each group, the items of the others dropped.
     decisions = done.decisions()

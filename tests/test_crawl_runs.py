@@ -20,6 +20,8 @@ from texts import page, reworded, story
 
 DROP_ITEMS = {"SIMDEDUP_ACTION": "drop-items"}
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_second_run_revisits_and_logs_nothing_new(crawl, site):
     for name in ("a", "b", "c"):
