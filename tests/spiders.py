@@ -20,7 +20,11 @@ import scrapy.logformatter
 from pydantic import BaseModel
 from scrapy.exceptions import DropItem
 from scrapy.http import HtmlResponse, Response
+from scrapy.linkextractors import LinkExtractor
+from scrapy.spiders import CrawlSpider, Rule
 from twisted.internet.defer import Deferred
+
+from scrapy_simdedup import Addon
 
 
 class PlainItem(scrapy.Item):
@@ -298,3 +302,43 @@ def tell_pid(html: str) -> str:
     """An extractor that writes its process id into the file that the page names."""
     Path(html).write_text(str(os.getpid()))
     return ""
+
+
+class RuleSpider(CrawlSpider):
+    """A CrawlSpider: articles by one rule, listings by another without a callback."""
+
+    name = "rules"
+    plan: Any = None
+    rules = (
+        Rule(LinkExtractor(allow="/story/"), callback="parse_story"),
+        Rule(LinkExtractor(allow="/list/")),
+    )
+
+    def parse_story(self, response: Response) -> Iterator[Any]:
+        yield {"url": response.url, "text": ""}
+
+
+class TunedSpider(SiteSpider):
+    """A spider with settings of its own."""
+
+    name = "tuned"
+    custom_settings = {"SIMDEDUP_ACTION": "drop-items"}
+
+
+class FullDisk(Addon):
+    """The add-on, with an index that cannot grow beyond a few pages of the file."""
+
+    def update_settings(self, settings: Any) -> None:
+        super().update_settings(settings)
+        assert self._session is not None
+        opened = self._session._opened_first
+
+        def full() -> Any:
+            first = opened()
+            if first is not None:
+                execute = first[0]._index.connection.execute
+                (pages,) = execute("PRAGMA page_count").fetchone()
+                execute(f"PRAGMA max_page_count = {pages + 2}")
+            return first
+
+        self._session._opened_first = full  # type: ignore[method-assign]
