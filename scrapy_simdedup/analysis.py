@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from scrapy_simdedup.methods import METHODS, facts, rest
+from scrapy_simdedup.guards import facts, rest
+from scrapy_simdedup.methods import METHODS
 from scrapy_simdedup.text.document import Document, Hashes, Shape
 from scrapy_simdedup.text.extract import Extract, decode, describe, extract
 
@@ -63,7 +64,7 @@ def analyse(source: Source, recipe: Recipe) -> Analysis:
     all would look alike) is not signed: its reason is ``too-short``, or ``no-text`` where
     markup held no main text at all.
     """
-    extracted = [_extract(html, recipe.extractor) for html in source.html]
+    extracted = [extract_with(html, recipe.extractor) for html in source.html]
     about = describe(source.html[0]) if source.html else ""
     text = "\n".join([*(each.text for each in extracted), *source.text])
     document = Document.from_text(text, about, recipe.shape)
@@ -86,7 +87,8 @@ def analyse(source: Source, recipe: Recipe) -> Analysis:
     return Analysis(None, document.digest, terms, signature, document.shingles(3), doubt)
 
 
-def _extract(html: str, name: str) -> Extract:
+def extract_with(html: str, name: str) -> Extract:
+    """Extract a page's main text with the extractor of that name."""
     if name == "trafilatura":
         return extract(html)
     from scrapy.utils.misc import load_object

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scrapy_simdedup.analysis import Analysis
+from scrapy_simdedup.guards import facts, rest
 from scrapy_simdedup.index.records import Kept
-from scrapy_simdedup.methods import METHODS, facts, rest
+from scrapy_simdedup.methods import METHODS
 from scrapy_simdedup.methods.base import Evidence, Limits, Pair
 from scrapy_simdedup.methods.simhash import Simhash, distance
 from scrapy_simdedup.methods.sketch import overlap, resembles

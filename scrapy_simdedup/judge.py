@@ -177,7 +177,9 @@ class Judge:
     def _verdict(
         self, status: Status, near: Compared | None, rules: Rules, analysis: Analysis
     ) -> Verdict:
-        allowed = rules.fingerprint.limit(rules.limits, analysis.terms)
+        # The limit that holds is the smaller one of the two texts'.
+        lengths = [analysis.terms, near.kept.terms] if near else [analysis.terms]
+        allowed = min(rules.fingerprint.limit(rules.limits, terms) for terms in lengths)
         changed = status == "revisit"
         if near is None:
             return Verdict(status, max_distance=allowed, changed=changed)

@@ -20,11 +20,12 @@ from scrapy_simdedup.analysis import Analysis
 from scrapy_simdedup.config import Config
 from scrapy_simdedup.deduplicator import Deduplicator
 from scrapy_simdedup.exceptions import IndexUnusable
+from scrapy_simdedup.guards import facts
 from scrapy_simdedup.identity import identity_of
 from scrapy_simdedup.index.files import check_usable, move_aside
 from scrapy_simdedup.index.records import pack, unpack
 from scrapy_simdedup.index.sqlite import SqliteIndex
-from scrapy_simdedup.methods import facts, rows_of
+from scrapy_simdedup.methods import rows_of
 from scrapy_simdedup.methods.sketch import Sketch
 from scrapy_simdedup.text.document import Document
 from texts import story

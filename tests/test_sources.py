@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from scrapy_simdedup import Deduplicator
 from scrapy_simdedup.exceptions import IndexUnusable
+from scrapy_simdedup.guards import facts
 from scrapy_simdedup.index.bands import Candidates, plan_hamming
-from scrapy_simdedup.methods import METHODS, facts
+from scrapy_simdedup.methods import METHODS
 from scrapy_simdedup.methods.base import Evidence, Limits, Pair
 from scrapy_simdedup.methods.classic import CLASSIC_DISTANCES
 from scrapy_simdedup.methods.keywords import abstract, weight_distance

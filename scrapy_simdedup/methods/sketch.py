@@ -35,8 +35,8 @@ _MOST_CANDIDATES = 32
 _KNOWN_SHARE = 0.25
 
 # A reworded copy keeps at least this much of the original, in all but two of its parts.
-_REWORDED = 0.35
-_MOST_NEW_PARTS = 2
+REWORDED = 0.35
+MOST_NEW_PARTS = 2
 
 _ROW_KEY = np.dtype("<u4")
 _TAG = np.dtype("<u2")
@@ -59,7 +59,7 @@ class Overlap:
 
 def overlap(shingles: Hashes, part: bytes) -> Overlap:
     """Hold a page's distinct shingles, in reading order, against another page's sketch."""
-    header, _, tags = _unpack(part)
+    header, _, tags = unpack_sketch(part)
     size, largest = int(header["size"]), header["largest"]
     if not size or not len(shingles):
         return Overlap(0.0, 0.0, PARTS)
@@ -91,7 +91,7 @@ def resembles(found: Overlap, limits: Limits) -> bool:
     """
     return found.resemblance >= limits.resemblance and (
         found.containment >= limits.containment
-        or (found.containment >= _REWORDED and found.new_parts <= _MOST_NEW_PARTS)
+        or (found.containment >= REWORDED and found.new_parts <= MOST_NEW_PARTS)
     )
 
 
@@ -100,7 +100,10 @@ def _tags(hashes: Hashes) -> npt.NDArray[np.uint16]:
     return hashes.astype(np.uint16)
 
 
-def _unpack(part: bytes) -> tuple[np.void, npt.NDArray[np.uint32], npt.NDArray[np.uint16]]:
+def unpack_sketch(
+    part: bytes,
+) -> tuple[np.void, npt.NDArray[np.uint32], npt.NDArray[np.uint16]]:
+    """Return a sketch's header (``size``, ``rows``, ``largest``), row keys and tags."""
     header = np.frombuffer(part, dtype=_HEADER, count=1)[0]
     keys = np.frombuffer(part, dtype=_ROW_KEY, count=header["rows"], offset=_HEADER.itemsize)
     tags = np.frombuffer(part, dtype=_TAG, offset=_HEADER.itemsize + keys.nbytes)
@@ -127,7 +130,7 @@ class Sketch:
 
     def rows(self, part: bytes) -> Rows:
         """Return a row for each row key (the low 32 bits of the hash)."""
-        _, keys, _ = _unpack(part)
+        _, keys, _ = unpack_sketch(part)
         return [(0, key) for key in dict.fromkeys(keys.tolist())]
 
     def plan(self, part: bytes, terms: int, limits: Limits, size: int) -> Plan:

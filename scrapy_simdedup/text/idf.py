@@ -58,7 +58,10 @@ def load(path: str) -> IdfTable:
         counts = dict(json.loads(line) for line in lines)
     idf = {term: math.log((1 + total) / (1 + count)) for term, count in counts.items()}
     rare = math.log(1 + total)
-    return IdfTable(idf, rare, median(idf.values()) if idf else rare)
+    middle = median(idf.values()) if idf else 0.0
+    if not middle > 0:
+        raise ValueError(f"{path} tells no terms apart: it was made of too few texts")
+    return IdfTable(idf, rare, middle)
 
 
 def _jieba() -> IdfTable:
@@ -98,7 +101,10 @@ def build(texts: Iterable[str], path: Path) -> int:
     common = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:_MOST_TERMS]
     path.parent.mkdir(parents=True, exist_ok=True)
     # No time stamp in it: equal texts make equal files.
-    with gzip.GzipFile(filename="", fileobj=path.open("wb"), mode="wb", mtime=0) as out:
+    with (
+        path.open("wb") as file,
+        gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as out,
+    ):
         head = {"what": _MAGIC, "documents": total}
         out.write((json.dumps(head) + "\n").encode())
         for term, count in common:

@@ -1,0 +1,1 @@
+"""What can only refuse: pages that look alike, and are not copies."""
