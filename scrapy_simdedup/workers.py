@@ -31,6 +31,9 @@ T = TypeVar("T")
 # The address space of a worker, in bytes, where the system can limit it.
 _MOST_MEMORY = 4 << 30
 
+# How long a worker may take to start, in seconds.
+_START_SECONDS = 60.0
+
 # Pages after which a worker is replaced, before it is used up by leaks of what it runs.
 _MOST_PAGES = 5000
 
@@ -133,24 +136,11 @@ class Worker:
 
     def run(self, source: Source, recipe: Recipe, timeout: float) -> Analysis:
         """Analyse a page in the child. Raises WorkTimeoutError and WorkerDiedError."""
-        process = self._process or self._start()
-        late = threading.Event()
-        alarm = threading.Timer(timeout, partial(_kill, process, late))
-        alarm.daemon = True
-        alarm.start()
-        try:
-            assert process.stdin is not None
-            assert process.stdout is not None
-            pickle.dump((source, recipe), process.stdin, pickle.HIGHEST_PROTOCOL)
-            process.stdin.flush()
-            failed, result = pickle.load(process.stdout)  # noqa: S301  (our own child's)
-        except (OSError, EOFError, pickle.UnpicklingError):
-            self._stop()
-            if late.is_set():
-                raise WorkTimeoutError(f"took longer than {timeout:g} seconds") from None
-            raise WorkerDiedError(f"its worker died (exit code {process.returncode})") from None
-        finally:
-            alarm.cancel()
+        if self._process is None:
+            self._start()
+            # Its start does not count as work, but it must not take for ever either.
+            self._exchange(None, _START_SECONDS)
+        failed, result = self._exchange((source, recipe), timeout)
         self._pages += 1
         if self._pages >= _MOST_PAGES:
             self._stop()
@@ -158,7 +148,29 @@ class Worker:
             raise result
         return _analysis(result)
 
-    def _start(self) -> subprocess.Popen[bytes]:
+    def _exchange(self, message: Any, timeout: float) -> Any:
+        """Send the child a message and return its answer; stop the child if there is none."""
+        process = self._process
+        assert process is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
+        late = threading.Event()
+        alarm = threading.Timer(timeout, partial(_kill, process, late))
+        alarm.daemon = True
+        alarm.start()
+        try:
+            pickle.dump(message, process.stdin, pickle.HIGHEST_PROTOCOL)
+            process.stdin.flush()
+            return pickle.load(process.stdout)  # noqa: S301  (our own child's)
+        except (OSError, EOFError, pickle.UnpicklingError):
+            self._stop()
+            if late.is_set():
+                raise WorkTimeoutError(f"took longer than {timeout:g} seconds") from None
+            raise WorkerDiedError(f"its worker died (exit code {process.returncode})") from None
+        finally:
+            alarm.cancel()
+
+    def _start(self) -> None:
         self._pages = 0
         self._process = subprocess.Popen(
             [sys.executable, "-m", "scrapy_simdedup.workers"],
@@ -172,7 +184,6 @@ class Worker:
                 **dict.fromkeys(_ONE_THREAD, "1"),
             },
         )
-        return self._process
 
     def _stop(self) -> None:
         process, self._process = self._process, None
@@ -200,16 +211,25 @@ def _serve(pages: IO[bytes], results: IO[bytes]) -> None:
     """Analyse page after page until the pipe ends, as it does when the parent does."""
     while True:
         try:
-            source, recipe = pickle.load(pages)  # noqa: S301  (our own parent's)
+            message = pickle.load(pages)  # noqa: S301  (our own parent's)
         except EOFError:
             return
         try:
-            answer: tuple[bool, Any] = (False, analyse(source, recipe))
+            answer: tuple[bool, Any] = (False, _answer(message))
         except Exception as error:
             # As a message: the class may be one that does not survive pickling.
             answer = (True, RuntimeError(f"{type(error).__name__}: {error}"))
         pickle.dump(answer, results, pickle.HIGHEST_PROTOCOL)
         results.flush()
+
+
+def _answer(message: tuple[Source, Recipe] | None) -> Analysis | None:
+    if message is None:
+        # The first message: load now what the first page would wait for.
+        import trafilatura  # noqa: F401
+
+        return None
+    return analyse(*message)
 
 
 def _main() -> None:
