@@ -41,7 +41,7 @@ def _limits() -> tuple[str, list[Variant]]:
             value = _SETTINGS[name].metadata["default"]
             rows += [Variant(f"{name} {at}", {name: at}) for at in _around(value)]
     module = import_module(_SKETCH)
-    for name in ("_REWORDED", "_KNOWN_SHARE", "_MOST_NEW_PARTS"):
+    for name in ("_KNOWN_SHARE", "MOST_NEW_PARTS"):
         value = getattr(module, name, None)
         if value is not None:
             around = _around(value) if isinstance(value, float) else (value - 1, value + 1)

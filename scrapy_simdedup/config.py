@@ -103,10 +103,11 @@ class Config:
         request=True,
     )
     min_containment: float = _setting(
-        0.6,
+        0.35,
         parse.share,
         "0 to 1",
-        "How much of the new text must be in the kept one; 0 switches it off.",
+        "How much of the new text must be in the kept one, and something of all but two of its"
+        " eight parts; 0 switches both off.",
         request=True,
     )
     min_terms: int = _setting(

@@ -41,7 +41,7 @@ def test_defaults() -> None:
         "methods": ("simhash", "sketch"),
         "max_distance": ((0, 3),),
         "min_resemblance": 0.3,
-        "min_containment": 0.6,
+        "min_containment": 0.35,
         "min_terms": 17,
         "segments": (16, 8),
         "keywords": 10,

@@ -267,17 +267,23 @@ def test_new_parts_count_where_the_news_are() -> None:
 @pytest.mark.parametrize(
     ("found", "verdict"),
     [
-        (Overlap(0.30, 0.60, 8), True),
-        (Overlap(0.29, 1.00, 0), False),
-        (Overlap(0.30, 0.59, 3), False),
         (Overlap(0.30, 0.35, 2), True),
+        (Overlap(0.29, 1.00, 0), False),
+        (Overlap(0.60, 0.70, 3), False),
+        (Overlap(0.60, 0.70, 2), True),
         (Overlap(0.30, 0.34, 0), False),
         (Overlap(1.00, 1.00, 0), True),
         (Overlap(0.00, 0.00, 8), False),
     ],
 )
 def test_the_borders_of_the_rule(found: Overlap, verdict: bool) -> None:
-    assert resembles(found, Limits(resemblance=0.3, containment=0.6)) is verdict
+    assert resembles(found, Limits(resemblance=0.3, containment=0.35)) is verdict
+
+
+def test_each_limit_can_be_switched_off() -> None:
+    assert resembles(Overlap(0.0, 0.9, 0), Limits(resemblance=0))
+    assert resembles(Overlap(0.9, 0.0, 8), Limits(containment=0))
+    assert not resembles(Overlap(0.9, 0.9, 3), Limits())
 
 
 @settings(max_examples=60, deadline=None)

@@ -139,22 +139,22 @@ def shown(found: Explanation) -> Iterator[str]:
 
 
 def _measured(found: Explanation, measures: Measures) -> Iterator[str]:
-    from scrapy_simdedup.methods.sketch import MOST_NEW_PARTS, PARTS, REWORDED
+    from scrapy_simdedup.methods.sketch import MOST_NEW_PARTS, PARTS
 
     limits = found.limits
     about = " (estimate)" if measures.estimated else ""
-    reworded = f" (or {REWORDED} with at most {MOST_NEW_PARTS} new parts)"
     yield _row("distance in bits", str(measures.distance), f"at most {measures.max_distance}")
     yield _row("resemblance", f"{measures.resemblance:.2f}{about}", _least(limits.resemblance))
     yield _row(
         "containment of B in A",
         f"{measures.containment:.2f}{about}",
-        _least(limits.containment) + (reworded if limits.containment > REWORDED else ""),
+        _least(limits.containment),
     )
     if measures.containment_of_kept is not None:
         yield _row("containment of A in B", f"{measures.containment_of_kept:.2f}", "not used")
     parts = _UNKNOWN if measures.new_parts is None else f"{measures.new_parts} of {PARTS}"
-    yield _row("new parts of B", parts, "")
+    most = f"at most {MOST_NEW_PARTS}" if limits.containment else "off"
+    yield _row("new parts of B", parts, most)
     segments = measures.segments
     if segments is None:
         yield _row("shared segments", _UNKNOWN, "")

@@ -164,8 +164,9 @@ def _estimate(kept: Side, new: Side) -> Overlap:
         (header, _, tags), (_, _, others) = sorted(samples, key=lambda each: each[0]["largest"])
         common = float(np.isin(tags, others).mean()) * int(header["size"])
     common = min(common, *sizes)
-    # Which parts are new cannot be told; with all of them new nothing passes for reworded.
-    return Overlap(common / (sum(sizes) - common), common / sizes[1], PARTS)
+    # Which parts are new cannot be told; as many as are not contained, were they whole ones.
+    contained = common / sizes[1]
+    return Overlap(common / (sum(sizes) - common), contained, int((1 - contained) * PARTS))
 
 
 def _proposes(name: str, kept: Side, new: Side, limits: Limits) -> bool:

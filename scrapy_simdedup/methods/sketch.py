@@ -34,8 +34,7 @@ _MOST_CANDIDATES = 32
 # A part is new when less than this share of its sampled shingles is known.
 _KNOWN_SHARE = 0.25
 
-# A reworded copy keeps at least this much of the original, in all but two of its parts.
-REWORDED = 0.35
+# A copy has something of the original in all of its eight parts but so many.
 MOST_NEW_PARTS = 2
 
 _ROW_KEY = np.dtype("<u4")
@@ -85,13 +84,14 @@ def overlap(shingles: Hashes, part: bytes) -> Overlap:
 def resembles(found: Overlap, limits: Limits) -> bool:
     """Tell whether the new page brings too little that the kept one lacks.
 
-    The two must resemble each other, and either most of the new page is in the kept one, or a
-    fair share of it is and nearly all its parts are known: that is a reworded copy, where a
-    page that wraps or quotes the other has whole parts of its own.
+    The two must resemble each other, and of the new page a fair share must be in the kept one,
+    and something of nearly all its parts: so does a reworded or shortened copy, while a page
+    that wraps or quotes the other has whole parts of its own.
     """
-    return found.resemblance >= limits.resemblance and (
-        found.containment >= limits.containment
-        or (found.containment >= REWORDED and found.new_parts <= MOST_NEW_PARTS)
+    if found.resemblance < limits.resemblance:
+        return False
+    return not limits.containment or (
+        found.containment >= limits.containment and found.new_parts <= MOST_NEW_PARTS
     )
 
 
