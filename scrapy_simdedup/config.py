@@ -118,7 +118,7 @@ class Config:
         request=True,
     )
     segments: tuple[int, int] = _setting(
-        [16, 8],
+        [32, 16],
         parse.segments,
         "(N, m) with 1 <= m <= N <= 64",
         "`piecewise`: at least m of N segments are shared (in proportion on a page with fewer).",

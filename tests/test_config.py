@@ -43,7 +43,7 @@ def test_defaults() -> None:
         "min_resemblance": 0.3,
         "min_containment": 0.35,
         "min_terms": 17,
-        "segments": (16, 8),
+        "segments": (32, 16),
         "keywords": 10,
         "keyword_distance": 0.05,
         "numbers": 0,

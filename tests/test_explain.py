@@ -93,7 +93,7 @@ def test_a_near_duplicate_is_explained(explain: Explain) -> None:
     assert rows["method sketch"] == "yes"
     assert rows["new parts of B"].split("  ")[0] == "0 of 8"
     assert rows["resemblance"].endswith("at least 0.3")
-    assert rows["shared segments"].endswith("(8 of 16)")
+    assert rows["shared segments"].endswith("(16 of 32)")
     assert "doubtful" not in shown
     assert "\nverdict: duplicate by simhash\n" in shown
     assert re.search(r"^SIMDEDUP_MIN_RESEMBLANCE = 0\.\d+ would keep both$", shown, re.MULTILINE)

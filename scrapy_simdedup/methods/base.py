@@ -24,7 +24,7 @@ class Limits:
     distances: tuple[tuple[int, int], ...] = ((0, 3),)
     resemblance: float = 0.3
     containment: float = 0.35
-    segments: tuple[int, int] = (16, 8)
+    segments: tuple[int, int] = (32, 16)
     keyword_distance: float = 0.05
     numbers: float = 0.0
     names: float = 0.0
