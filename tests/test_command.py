@@ -352,3 +352,21 @@ print(sorted(heavy & sys.modules.keys()))
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
     )
     assert ran.stdout == "[]\n"
+
+
+def test_the_decisions_of_a_scan_do_not_depend_on_its_workers(tmp_path: Path) -> None:
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    for number in range(24):
+        text = story(number % 8) if number % 3 else chinese(number % 8)
+        (folder / f"{number:02}.html").write_text(
+            page(text, template=("plain", "wire")[number % 2])
+        )
+    outputs = []
+    for workers in (0, 1, 3):
+        output = tmp_path / f"{workers}.jsonl"
+        options = ["--output", output, "-s", f"SIMDEDUP_WORKERS={workers}"]
+        simdedup(tmp_path, "scan", folder, "--index", tmp_path / f"{workers}.db", *options)
+        outputs.append(output.read_bytes())
+    assert outputs[0] == outputs[1] == outputs[2]
+    assert b'"duplicate"' in outputs[0]

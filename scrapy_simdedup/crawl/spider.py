@@ -40,8 +40,7 @@ class SimDedupSpiderMiddleware:
         try:
             async for output in result:
                 if isinstance(output, Request):
-                    if fingerprint(self._session.crawler, output) in outputs.names:
-                        outputs.asked_again = True
+                    outputs.asked_again |= self._asks_again(output, outputs)
                 elif output is not None:
                     if outputs.drop_items and outputs.verdict is not None:
                         await self._drop(output, response, outputs.verdict)
@@ -59,6 +58,15 @@ class SimDedupSpiderMiddleware:
     ) -> None:
         """Take note of a callback that raised; others may handle it."""
         self._session.ledger.raised(response)
+
+    def _asks_again(self, request: Request, outputs: Outputs) -> bool:
+        """Tell whether a request is one that led to the page: a retry."""
+        try:
+            return fingerprint(self._session.crawler, request) in outputs.names
+        except Exception as error:
+            # The project's own fingerprinter; Scrapy will tell of it in its own way.
+            self._session.failed(f"the request {request.url}", error)
+            return False
 
     def _unjudged(self, response: Response) -> Outputs:
         # Items of a page that was not judged still belong to it.
