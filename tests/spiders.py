@@ -342,3 +342,12 @@ class FullDisk(Addon):
             return first
 
         self._session._opened_first = full  # type: ignore[method-assign]
+
+
+class NoPlace(Addon):
+    """The add-on, with an index whose place turns out to be none after the start."""
+
+    def update_settings(self, settings: Any) -> None:
+        super().update_settings(settings)
+        assert self._session is not None
+        self._session.path = Path("/dev/null/index.db")

@@ -142,3 +142,17 @@ def test_settings_of_the_spider_win(crawl, site):
     done = crawl("/a", "/b", spider="TunedSpider", settings={"SIMDEDUP_ACTION": "tag"})
     assert done.paths() in (["/a"], ["/b"])
     assert "duplicate pages: drop-items" in done.log
+
+
+def test_an_index_that_vanishes_after_the_start(crawl, site):
+    """It cannot be opened when the first page comes: pages go on, and are not slowed down."""
+    paths = [f"/{number}" for number in range(20)]
+    for number, path in enumerate(paths):
+        site.html(path, page(story(number)))
+    site.html("/", page("", extra=linked(paths)))
+    done = crawl(plan={"/": ["links"]}, settings={"ADDONS": {"spiders.NoPlace": 500}})
+    assert done.exit_code == 0
+    assert len(done.scraped) == 20
+    assert done.stat("pages/error") == 21
+    assert done.log.count("Traceback") == 1
+    assert not done.index.exists()

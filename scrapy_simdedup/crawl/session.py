@@ -7,6 +7,7 @@ The index is opened when the first page needs it, in the thread that judges, and
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -29,7 +30,7 @@ from scrapy_simdedup.crawl.places import index_path, job_name
 from scrapy_simdedup.crawl.settlement import Settlement
 from scrapy_simdedup.crawl.summary import summary
 from scrapy_simdedup.deduplicator import Deduplicator
-from scrapy_simdedup.exceptions import NearDuplicateItem, SimDedupError
+from scrapy_simdedup.exceptions import IndexUnusable, NearDuplicateItem, SimDedupError
 from scrapy_simdedup.identity import identity_of
 from scrapy_simdedup.index.files import check_place, check_unused, check_usable, move_aside
 from scrapy_simdedup.index.records import Settled, Subject
@@ -41,6 +42,10 @@ from scrapy_simdedup.verdict import Verdict
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+# How long after a failure the index is not tried to be opened again, in seconds.
+_RETRY_SECONDS = 60.0
+
 Naming = Callable[[Deduplicator], Subject]
 
 # By the crawler's id: a session keeps its crawler alive, and the components keep the session.
@@ -82,6 +87,7 @@ class Session:
         self._closed = self._ended = False
         self._reason = "failed"
         self._failures = 0
+        self._retry_at = 0.0
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="simdedup-judge")
         self._settlement = Settlement(
             self._executor, self._opened, at_close=self.config.confirm == "close"
@@ -208,6 +214,10 @@ class Session:
         """Open the index, in the judging thread; None when somebody else was first."""
         if self._dedup is not None:
             return None
+        if time.monotonic() < self._retry_at:
+            raise IndexUnusable(f"{self.path} could not be opened a moment ago")
+        # Until it is open: an index that is locked makes each page wait for its time-out.
+        self._retry_at = time.monotonic() + _RETRY_SECONDS
         if self.config.reset:
             aside = move_aside(self.path)
             if aside is not None:
