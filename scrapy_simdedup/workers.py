@@ -12,6 +12,7 @@ string in it.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import pickle
@@ -89,7 +90,9 @@ class Pool:
     def __init__(self) -> None:
         self._jobs: queue.SimpleQueue[Callable[[Worker], None]] = queue.SimpleQueue()
         self._minders: list[threading.Thread] = []
+        self._workers: list[Worker] = []
         self._lock = threading.Lock()
+        atexit.register(self.close)
 
     def submit(
         self, source: Callable[[], Source], recipe: Recipe, workers: int, timeout: float
@@ -116,8 +119,14 @@ class Pool:
                 minder.start()
         return future
 
+    def close(self) -> None:
+        """Stop the children; at the end of the process, when nobody waits for them."""
+        for worker in self._workers:
+            worker.stop()
+
     def _mind(self) -> None:
         worker = Worker()
+        self._workers.append(worker)
         while True:
             self._jobs.get()(worker)
 
@@ -143,7 +152,7 @@ class Worker:
         failed, result = self._exchange((source, recipe), timeout)
         self._pages += 1
         if self._pages >= _MOST_PAGES:
-            self._stop()
+            self.stop()
         if failed:
             raise result
         return _analysis(result)
@@ -163,7 +172,7 @@ class Worker:
             process.stdin.flush()
             return pickle.load(process.stdout)  # noqa: S301  (our own child's)
         except (OSError, EOFError, pickle.UnpicklingError):
-            self._stop()
+            self.stop()
             if late.is_set():
                 raise WorkTimeoutError(f"took longer than {timeout:g} seconds") from None
             raise WorkerDiedError(f"its worker died (exit code {process.returncode})") from None
@@ -185,7 +194,8 @@ class Worker:
             },
         )
 
-    def _stop(self) -> None:
+    def stop(self) -> None:
+        """Kill the child, if there is one; the next page gets another."""
         process, self._process = self._process, None
         if process is None:
             return
