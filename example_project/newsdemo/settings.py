@@ -9,6 +9,7 @@ CONCURRENT_REQUESTS = 1
 DOWNLOAD_DELAY = 0
 # Breadth first, so that front pages come before their copies' hosts and originals before copies.
 DEPTH_PRIORITY = 1
+SCHEDULER_PRIORITY_QUEUE = "scrapy.pqueues.ScrapyPriorityQueue"
 SCHEDULER_DISK_QUEUE = "scrapy.squeues.PickleFifoDiskQueue"
 SCHEDULER_MEMORY_QUEUE = "scrapy.squeues.FifoMemoryQueue"
 
