@@ -229,8 +229,12 @@ def _serve(pages: IO[bytes], results: IO[bytes]) -> None:
         except Exception as error:
             # As a message: the class may be one that does not survive pickling.
             answer = (True, RuntimeError(f"{type(error).__name__}: {error}"))
-        pickle.dump(answer, results, pickle.HIGHEST_PROTOCOL)
-        results.flush()
+        try:
+            pickle.dump(answer, results, pickle.HIGHEST_PROTOCOL)
+            results.flush()
+        except OSError:
+            # The parent has ended meanwhile, and nobody wants to read of it.
+            return
 
 
 def _answer(message: tuple[Source, Recipe] | None) -> Analysis | None:
@@ -255,6 +259,8 @@ def _main() -> None:
     # Whatever prints, prints to stderr: the pipe is ours.
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     _serve(sys.stdin.buffer, results)
+    # Nothing is left to do, and closing a broken pipe would be told on stderr.
+    os._exit(0)
 
 
 if __name__ == "__main__":
