@@ -222,7 +222,7 @@ def _serve(pages: IO[bytes], results: IO[bytes]) -> None:
     while True:
         try:
             message = pickle.load(pages)  # noqa: S301  (our own parent's)
-        except EOFError:
+        except (EOFError, pickle.UnpicklingError):
             return
         try:
             answer: tuple[bool, Any] = (False, _answer(message))
