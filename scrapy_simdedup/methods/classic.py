@@ -2,8 +2,9 @@
 
 In the source's words a distance of about 3 is near for long texts and about 10 for short ones.
 At 10 bits unrelated texts meet by chance: two random 64-bit fingerprints are within 10 bits of
-each other once in 72 million pairs, so in an index of a million pages about one page in
-seventy has such a neighbour, and real fingerprints lie closer than random ones. The methods
+each other once in 100 million pairs (the sum of C(64, i) for i <= 10, by 2**64), so in an
+index of a million pages about one page in a hundred has such a neighbour, and real
+fingerprints lie closer than random ones. The methods
 ``simhash`` and ``sketch`` answer both of the source's stated weaknesses, by verification and by
 containment; this preset stays because people know it.
 """

@@ -15,7 +15,7 @@ from scrapy_simdedup.text.segment import segment
 from scrapy_simdedup.text.weigh import weigh
 
 # A text is cut here, in characters, before anything else sees it: a bound on time and memory
-# that treats equal texts equally. The longest of 600 real pages has a tenth of it.
+# that treats equal texts equally. It is a thick book's worth.
 LONGEST_TEXT = 1_000_000
 
 Hashes = npt.NDArray[np.uint64]

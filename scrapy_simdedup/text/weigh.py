@@ -1,7 +1,7 @@
 """Terms to integer weights: damped term frequency, stop words out.
 
-Raw term frequency is unsafe: unrelated English texts then lie 21 bits apart instead of 32,
-which makes thousands of false pairs. Weights are integers, so that sums do not depend on the
+Raw term frequency is unsafe: the few words that all texts of a language repeat then fix many
+bits, so that unrelated texts lie near each other. Weights are integers, so that sums do not depend on the
 order of addition and fingerprints are equal on every machine.
 """
 
