@@ -1,8 +1,8 @@
 """Terms to integer weights: damped term frequency, stop words out.
 
 Raw term frequency is unsafe: the few words that all texts of a language repeat then fix many
-bits, so that unrelated texts lie near each other. Weights are integers, so that sums do not depend on the
-order of addition and fingerprints are equal on every machine.
+bits, so that unrelated texts lie near each other. Weights are integers, so that sums do not
+depend on the order of addition and fingerprints are equal on every machine.
 """
 
 from __future__ import annotations
