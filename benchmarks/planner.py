@@ -15,6 +15,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from itertools import cycle
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +32,9 @@ def table(folder: Path, pages: int) -> sqlite3.Connection:
     rng = np.random.default_rng(SEED)
     values = rng.integers(0, 2**64, size=pages, dtype=np.uint64)
     connection = sqlite3.connect(folder / "bands.db")
+    # As the index opens its file.
+    connection.execute("PRAGMA cache_size = -65536")
+    connection.execute("PRAGMA mmap_size = 1073741824")
     connection.execute(
         "CREATE TABLE bands (band INTEGER, key INTEGER, page INTEGER,"
         " PRIMARY KEY (band, key, page)) WITHOUT ROWID"
@@ -64,15 +68,18 @@ def measure(pages: int) -> dict[str, float]:
 
         def ask(width: int) -> Callable[[], int]:
             below = 64 - width
+            lows = [int(low) << below for low in rng.integers(0, 2**width, size=3000)]
+            queries = cycle(
+                (number % 4, signed(low), signed(low | ((1 << below) - 1)), 10**6)
+                for number, low in enumerate(lows)
+            )
 
             def work() -> int:
-                low = (int(rng.integers(0, 2**width)) << below) if width else 0
-                high = low | ((1 << below) - 1)
                 return len(
                     connection.execute(
                         "SELECT 0, key, page FROM bands WHERE band = ? AND key BETWEEN ? AND ?"
                         " LIMIT ?",
-                        (int(rng.integers(4)), signed(low), signed(high), 10**6),
+                        next(queries),
                     ).fetchall()
                 )
 

@@ -21,12 +21,12 @@ import numpy.typing as npt
 
 Rows = Sequence[tuple[int, int]]
 
-# What a look-up costs, in microseconds, measured with benchmarks/planner.py: to run one range
-# query, to read one row, to compare one fingerprint in memory, and to start such a scan (the
-# fingerprints must first be brought up to date).
-RANGE_COST = 4.0
-ROW_COST = 0.6
-SCAN_COST = 0.0015
+# What a look-up costs, in microseconds, as benchmarks/planner.py measures it: to run one range
+# query, to read one row, to compare one fingerprint in memory. To start such a scan costs as
+# much as a score of ranges, by estimate: the fingerprints must first be brought up to date.
+RANGE_COST = 9.0
+ROW_COST = 0.4
+SCAN_COST = 0.001
 SCAN_START = 150.0
 
 # A plan that reads more rows than this has met a crowd of alike fingerprints: scan instead.
