@@ -353,7 +353,10 @@ def test_identity_is_checked_and_named(tmp_path):
     Deduplicator(path, {"SIMDEDUP_MAX_DISTANCE": 7, "SIMDEDUP_MIN_TERMS": 3}).close()
 
 
-@pytest.mark.parametrize("content", [b"hello", bytes(range(7, 71)) + b"\0" * 4032, b"SQLite format 3\0"])
+GARBAGE = bytes(range(7, 71)) + b"\0" * 4032
+
+
+@pytest.mark.parametrize("content", [b"hello", GARBAGE, b"SQLite format 3\0"])
 def test_foreign_and_damaged_files_are_refused_untouched(tmp_path, content):
     path = tmp_path / "index.db"
     path.write_bytes(content)
