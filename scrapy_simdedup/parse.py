@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 from scrapy_simdedup.methods import GROUPS, METHODS
@@ -183,9 +184,12 @@ def seconds(value: Any) -> float:
 
 
 def extractor(value: Any) -> str:
-    """Read the name of an extractor, and make sure that a dotted path leads to a function."""
+    """Read the name of an extractor, which must be installed, or lead to a function."""
     name = string(value)
-    if name != "trafilatura":
+    if name == "resiliparse":
+        if find_spec(name) is None:
+            raise ValueError("not installed: pip install scrapy-simdedup[fast]")
+    elif name != "trafilatura":
         from scrapy.utils.misc import load_object
 
         try:

@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 
 import numpy as np
-import xxhash
 
-from scrapy_simdedup.text.document import Document
-from scrapy_simdedup.text.normalise import clean, normalise
+from scrapy_simdedup.text.document import Document, hash_terms
+from scrapy_simdedup.text.normalise import normalise
 
 # Of each kind so many are stored, the smallest hashes: a sample that two pages draw alike.
 _SAMPLE = 48
@@ -20,17 +19,18 @@ _SAMPLE = 48
 _TAG = np.dtype("<u4")
 _NUMBER = re.compile(r"\d")
 # A capitalised word that does not begin a sentence or a line.
-_NAME = re.compile(r"(?<![.!?:\"“”'’)\]])[ \t]([A-ZÀ-ÖØ-ÞΑ-ΩА-Я][\w’'-]+)")
+_NAME = re.compile(r"[ \t](?<![.!?:\"“”'’)\]][ \t])([A-ZÀ-ÖØ-ÞΑ-ΩА-Я][\w’'-]+)")
 
 
 def numbers(document: Document) -> set[str]:
     """Return the terms with a digit in them: amounts, dates, model names."""
-    return {term for term in document.terms if _NUMBER.search(term)}
+    return {term for term in document.distinct if not term.isalpha() and _NUMBER.search(term)}
 
 
 def names(document: Document) -> set[str]:
     """Return the capitalised words inside sentences, in scripts that have capitals."""
-    return {normalise(name) for name in _NAME.findall(clean(document.raw))}
+    found = dict.fromkeys(_NAME.findall(document.raw))
+    return set(normalise(" ".join(found)).split())
 
 
 def sign(document: Document) -> bytes:
@@ -50,21 +50,17 @@ def shares(new: bytes, old: bytes) -> tuple[float, float]:
 
 
 def _sample(words: set[str]) -> np.ndarray[tuple[int], np.dtype[np.uint32]]:
-    tags = {xxhash.xxh3_64_intdigest(word.encode("utf-8")) & 0xFFFFFFFF for word in words}
-    return np.sort(np.array(list(tags), dtype=_TAG))[:_SAMPLE]
+    return np.unique(hash_terms(words).astype(_TAG))[:_SAMPLE]
 
 
-def _unpack(part: bytes) -> list[np.ndarray[tuple[int], np.dtype[np.uint32]]]:
+def _unpack(part: bytes) -> tuple[list[int], list[int]]:
     first = part[0]
-    tags = np.frombuffer(part, dtype=_TAG, offset=2)
-    return [tags[:first], tags[first:]]
+    tags = np.frombuffer(part, dtype=_TAG, offset=2).tolist()
+    return tags[:first], tags[first:]
 
 
-def _share(
-    new: np.ndarray[tuple[int], np.dtype[np.uint32]],
-    old: np.ndarray[tuple[int], np.dtype[np.uint32]],
-) -> float:
+def _share(new: list[int], old: list[int]) -> float:
     if len(old) == _SAMPLE:
         # Beyond the sample's largest tag nothing is known of the kept page.
-        new = new[new <= old[-1]]
-    return float(np.isin(new, old).mean()) if len(new) else 1.0
+        new = [tag for tag in new if tag <= old[-1]]
+    return len(set(old).intersection(new)) / len(new) if new else 1.0

@@ -1,8 +1,9 @@
-"""jieba, tamed: loaded late, silent, and with a cache that nobody else can write.
+"""Chinese text to words: rjieba where it answers as jieba does, else jieba's dictionary.
 
 jieba keeps its compiled dictionary as a marshal file in the shared temporary folder, where any
 user of the machine may plant one, logs to stderr whatever the logging settings say, and warns
-on import on newer Pythons. Here it gets a private tokenizer, a private folder and no voice.
+on import on newer Pythons. Here it is loaded late, and gets a private tokenizer, a private
+folder that nobody else can write to, and no voice.
 """
 
 from __future__ import annotations
@@ -13,16 +14,29 @@ import stat
 import tempfile
 import threading
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import platformdirs
+import xxhash
+
+from scrapy_simdedup.text import fast_segment
+from scrapy_simdedup.text.word_graph import WordGraph
 
 # jieba builds a graph of a whole run at once; a run this long is no sentence.
 _LONGEST_RUN = 4096
 
 _lock = threading.Lock()
-_tokenizer: Any = None
+_cut: fast_segment.Cut | None = None
+
+
+def dictionary_digest() -> str:
+    """Return the XXH3-64 of jieba's dictionary, on which the answers depend, or ``none``."""
+    spec = find_spec("jieba")
+    if spec is None or spec.origin is None:
+        return "none"
+    return xxhash.xxh3_64_hexdigest(Path(spec.origin).with_name("dict.txt").read_bytes())
 
 
 def cache_folder() -> Path | None:
@@ -47,7 +61,15 @@ def cache_folder() -> Path | None:
     return folder
 
 
-def _load() -> Any:
+def _load() -> fast_segment.Cut:
+    fast = fast_segment.load(dictionary_digest())
+    if fast is not None:
+        return fast
+    tokenizer = _load_jieba()
+    return WordGraph(tokenizer.FREQ, tokenizer.total).cut
+
+
+def _load_jieba() -> Any:
     with warnings.catch_warnings():
         # Invalid escapes and pkg_resources: not ours to fix, not the user's to read.
         warnings.simplefilter("ignore")
@@ -67,18 +89,18 @@ def _load() -> Any:
 
 
 def cut(run: str) -> list[str]:
-    """Segment a run of Han characters with jieba, HMM off; the dictionary loads once."""
-    global _tokenizer  # noqa: PLW0603  (one dictionary a process)
-    if _tokenizer is None:
+    """Segment a run of Han characters as jieba does, HMM off; the dictionary loads once."""
+    global _cut  # noqa: PLW0603  (one dictionary a process)
+    if _cut is None:
         with _lock:
-            if _tokenizer is None:
-                _tokenizer = _load()
+            if _cut is None:
+                _cut = _load()
     terms: list[str] = []
     for start in range(0, len(run), _LONGEST_RUN):
-        terms.extend(_tokenizer.cut(run[start : start + _LONGEST_RUN], HMM=False))
+        terms.extend(_cut(run[start : start + _LONGEST_RUN]))
     return terms
 
 
 def loaded() -> bool:
     """Tell whether the dictionary is in memory (it is not before the first Han text)."""
-    return _tokenizer is not None
+    return _cut is not None

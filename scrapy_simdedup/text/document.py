@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from scrapy_simdedup.text.normalise import normalise
+from scrapy_simdedup.text.normalise import clean, fold
 from scrapy_simdedup.text.segment import segment
 from scrapy_simdedup.text.weigh import weigh
 
@@ -22,12 +22,19 @@ Hashes = npt.NDArray[np.uint64]
 
 
 def _mix(values: Hashes) -> Hashes:
-    """Scramble 64-bit values (the finaliser of SplitMix64, Steele et al. 2014)."""
-    values = values ^ (values >> np.uint64(30))
-    values = values * np.uint64(0xBF58476D1CE4E5B9)
-    values = values ^ (values >> np.uint64(27))
-    values = values * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))
+    """Scramble 64-bit values in place (the finaliser of SplitMix64, Steele et al. 2014)."""
+    values ^= values >> np.uint64(30)
+    values *= np.uint64(0xBF58476D1CE4E5B9)
+    values ^= values >> np.uint64(27)
+    values *= np.uint64(0x94D049BB133111EB)
+    values ^= values >> np.uint64(31)
+    return values
+
+
+def hash_terms(terms: Iterable[str]) -> Hashes:
+    """Return the XXH3-64 of each term's UTF-8, of shape ``(terms,)``."""
+    digests = b"".join(map(xxhash.xxh3_64_digest, map(str.encode, terms)))
+    return np.frombuffer(digests, dtype=">u8").astype(np.uint64)
 
 
 @dataclass(frozen=True)
@@ -45,7 +52,10 @@ class Shape:
 
 @dataclass(frozen=True)
 class Document:
-    """A main text as it came and as it is compared, its terms in order, and their weights."""
+    """A main text as it is compared, its terms in order, and their weights.
+
+    ``raw`` is the text as it came but for broken characters.
+    """
 
     text: str
     terms: list[str]
@@ -57,8 +67,8 @@ class Document:
     @classmethod
     def from_text(cls, text: str, description: str = "", shape: Shape | None = None) -> Document:
         """Normalise, segment and weigh a main text; ``description`` is the page's own summary."""
-        raw = text[:LONGEST_TEXT]
-        text = normalise(raw)
+        raw = clean(text[:LONGEST_TEXT])
+        text = fold(raw)
         terms = segment(text)
         return cls(text, terms, weigh(terms), raw, description, shape or Shape())
 
@@ -68,13 +78,18 @@ class Document:
         return xxhash.xxh3_128_digest(self.text.encode("utf-8"))
 
     @cached_property
-    def _hash_of(self) -> dict[str, int]:
-        return {term: xxhash.xxh3_64_intdigest(term.encode("utf-8")) for term in set(self.terms)}
+    def distinct(self) -> dict[str, int]:
+        """The distinct terms, in order of first occurrence, with their places in that order."""
+        return {term: place for place, term in enumerate(dict.fromkeys(self.terms))}
+
+    @cached_property
+    def _hashes(self) -> Hashes:
+        return hash_terms(self.distinct)
 
     def hashes_of(self, weights: Mapping[str, int]) -> tuple[Hashes, npt.NDArray[np.int64]]:
         """Return the XXH3-64 of each weighted term, and the weights, of shape ``(terms,)``."""
-        hashes = np.array([self._hash_of[term] for term in weights], dtype=np.uint64)
-        return hashes, np.array(list(weights.values()), dtype=np.int64)
+        places = np.fromiter(map(self.distinct.__getitem__, weights), np.intp, len(weights))
+        return self._hashes[places], np.fromiter(weights.values(), np.int64, len(weights))
 
     def shingles(self, size: int) -> Hashes:
         """Return the hashes of the distinct ``size``-shingles, in order of first occurrence.
@@ -82,14 +97,50 @@ class Document:
         A shingle is a window of consecutive terms, stop words included; a text shorter than
         the window has none.
         """
+        return self._distinct_shingles(size)[0]
+
+    def smallest_shingles(self, size: int, count: int) -> Hashes:
+        """Return the ``count`` smallest hashes of distinct ``size``-shingles, in order of size."""
+        return self._distinct_shingles(size)[1][:count]
+
+    def _distinct_shingles(self, size: int) -> tuple[Hashes, Hashes]:
+        """Return the distinct shingles in reading order, and by the size of their hashes."""
+        if size not in self._shingles:
+            windows = self._windows(size)
+            order = np.argsort(windows, kind="stable")
+            ascending = windows[order]
+            first = np.ones(len(windows), dtype=bool)
+            np.not_equal(ascending[1:], ascending[:-1], out=first[1:])
+            self._shingles[size] = windows[np.sort(order[first])], ascending[first]
+        return self._shingles[size]
+
+    @cached_property
+    def _shingles(self) -> dict[int, tuple[Hashes, Hashes]]:
+        return {}
+
+    def _windows(self, size: int) -> Hashes:
+        """Return the hash of each window of ``size`` terms."""
         count = len(self.terms) - size + 1
-        if count <= 0:
+        if count <= 0 or not size:
             return np.empty(0, dtype=np.uint64)
-        hash_of = self._hash_of
-        hashes = np.array([hash_of[term] for term in self.terms], dtype=np.uint64)
-        rolled = np.zeros(count, dtype=np.uint64)
-        for at in range(size):
+        known = self._rolled.get(size)
+        if known is None:
             # A polynomial of the term hashes, mixed at each step: order matters, sums do not.
-            rolled = _mix(rolled * np.uint64(0x9E3779B97F4A7C15) + hashes[at : at + count])
-        _, first = np.unique(rolled, return_index=True)
-        return rolled[np.sort(first)]
+            # A shorter window is the beginning of a longer one.
+            begun = max((each for each in self._rolled if each < size), default=0)
+            known = self._rolled[begun][:count].copy() if begun else np.zeros(count, np.uint64)
+            for at in range(begun, size):
+                known *= np.uint64(0x9E3779B97F4A7C15)
+                known += self._sequence[at : at + count]
+                known = _mix(known)
+            self._rolled[size] = known
+        return known
+
+    @cached_property
+    def _rolled(self) -> dict[int, Hashes]:
+        return {}
+
+    @cached_property
+    def _sequence(self) -> Hashes:
+        places = np.fromiter(map(self.distinct.__getitem__, self.terms), np.intp, len(self.terms))
+        return self._hashes[places]

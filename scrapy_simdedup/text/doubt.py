@@ -9,49 +9,39 @@ elsewhere and differs: a copy with a doubt is tagged, and never dropped.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
 # Where a consent notice may be: the words must stand in an id or a class.
-_CONSENT = re.compile(
+CONSENT = re.compile(
     r"cookie|consent|gdpr|onetrust|didomi|usercentrics|truste|privacy-?(?:banner|notice|overlay)",
     re.IGNORECASE,
 )
-_CONSENT_HTML = re.compile(
-    rf"(?:id|class)\s*=\s*[\"'][^\"'>]*(?:{_CONSENT.pattern})", re.IGNORECASE
-)
-_CONSENT_PLACES = "//*[self::div or self::section or self::aside or self::dialog or self::form]"
+CONSENT_PLACES = ("div", "section", "aside", "dialog", "form")
 # A container of more characters, or one with an article in it, is no notice.
-_LONGEST_NOTICE = 4000
+LONGEST_NOTICE = 4000
 
-_READABLE = (
-    "//text()[not(parent::script or parent::style or parent::noscript or parent::template"
-    " or parent::title or ancestor::a)]"
-)
-_LINKS = "//a//text()"
+# Text directly in these is no reader's.
+_UNREADABLE = ("script", "style", "noscript", "template", "title")
 
 # An extraction of more characters is an article; measuring costs time.
-_SURE = 3000
+SURE = 3000
 _LITTLE = 0.1
 _MOSTLY_LINKS = 0.6
 # A piece of text of so many characters is prose, a shorter one belongs to the frame.
 _PROSE = 60
 
 
-def has_consent_notice(html: str) -> bool:
-    """Tell, at little cost, whether a page may have a consent notice to take out."""
-    return _CONSENT_HTML.search(html) is not None
-
-
 def drop_consent_notices(tree: Any) -> None:
     """Take consent notices out of an lxml tree."""
-    for element in tree.xpath(_CONSENT_PLACES):
+    for element in list(tree.iter(*CONSENT_PLACES)):
         names = f"{element.get('id', '')} {element.get('class', '')}"
-        if element.getparent() is None or not _CONSENT.search(names):
+        if not CONSENT.search(names) or element.getparent() is None:
             continue
-        if element.xpath("count(.//article | .//main | .//h1)"):
+        if next(element.iter("article", "main", "h1"), None) is not None:
             continue
-        if len(element.text_content()) <= _LONGEST_NOTICE:
+        if len(element.text_content()) <= LONGEST_NOTICE:
             element.drop_tree()
 
 
@@ -71,12 +61,11 @@ class Doubt:
 
 def doubt(tree: Any, text: str) -> Doubt:
     """Look at what an extraction made of a page: an lxml tree, and its main text."""
-    if not text or len(text) > _SURE:
+    if not text or len(text) > SURE:
         return Doubt()
-    links = {link for link in map(str.strip, tree.xpath(_LINKS)) if len(link) > 1}
+    pieces, links = _readable(tree)
     if sum(len(link) for link in links if link in text) > _MOSTLY_LINKS * len(text):
         return Doubt("links")
-    pieces = {" ".join(piece.split()) for piece in tree.xpath(_READABLE)} - {""}
     reason = "little-text" if len(text) < _LITTLE * sum(map(len, pieces)) else None
     taken = _squeezed(text)
     prose = frozenset(
@@ -86,6 +75,18 @@ def doubt(tree: Any, text: str) -> Doubt:
         return Doubt(reason)
     frame = frozenset(piece for piece in pieces | links if len(piece) < _PROSE)
     return Doubt(reason, prose, frame)
+
+
+def _readable(tree: Any) -> tuple[set[str], set[str]]:
+    """Return the texts that a reader sees outside of links, and those of the links."""
+    linked = Counter(text for link in tree.iter("a") for text in link.itertext())
+    texts = Counter(tree.itertext())
+    # By number: what stands in a link may stand elsewhere as well.
+    texts.subtract(linked)
+    for element in tree.iter(*_UNREADABLE):
+        texts.subtract(filter(None, (element.text, *(child.tail for child in element))))
+    pieces = {" ".join(text.split()) for text, count in texts.items() if count > 0}
+    return pieces - {""}, {link for link in map(str.strip, linked) if len(link) > 1}
 
 
 def _squeezed(text: str) -> str:

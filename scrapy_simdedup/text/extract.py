@@ -5,13 +5,12 @@ from __future__ import annotations
 import codecs
 import logging
 import re
-from copy import deepcopy
 from dataclasses import dataclass
 from html import unescape
 
 from w3lib.encoding import html_to_unicode
 
-from scrapy_simdedup.text.doubt import Doubt, doubt, drop_consent_notices, has_consent_notice
+from scrapy_simdedup.text.doubt import Doubt, doubt, drop_consent_notices
 from scrapy_simdedup.text.normalise import clean
 
 _MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -75,10 +74,10 @@ def extract(html: str) -> Extract:
     tree = load_html(html)
     if tree is None:
         return Extract("")
-    if has_consent_notice(html):
-        drop_consent_notices(tree)
+    drop_consent_notices(tree)
+    # It works on a copy of a tree that is given to it.
     text = trafilatura.extract(
-        deepcopy(tree),
+        tree,
         fast=True,
         include_comments=False,
         include_tables=True,

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Collection
 from functools import lru_cache
 
+import numpy as np
 import xxhash
 
 from scrapy_simdedup.text.normalise import normalise
@@ -66,29 +67,32 @@ def digest() -> str:
     return state.hexdigest()
 
 
+# Votes are counted in one sum of integers, a lane of so many bits for each language: more than
+# all lists together have words.
+_LANE = 16
+
+
 @lru_cache(maxsize=1)
-def _table() -> tuple[dict[str, list[int]], list[frozenset[str]]]:
-    """Return word -> numbers of the lists that have it, and the lists."""
-    known: defaultdict[str, list[int]] = defaultdict(list)
+def _table() -> tuple[dict[str, int], list[frozenset[str]]]:
+    """Return the votes of each word, and the lists."""
+    votes: defaultdict[str, int] = defaultdict(int)
     lists = []
     for number, data in enumerate(_files().values()):
         words = frozenset(map(normalise, data.decode("utf-8").splitlines()[:_LONGEST_LIST]))
         lists.append(words)
         for word in words:
-            known[word].append(number)
-    return dict(known), lists
+            votes[word] |= 1 << (_LANE * number)
+    return dict(votes), lists
 
 
 def stop_words(words: Collection[str]) -> frozenset[str]:
     """Return the stop words among the distinct ``words`` of a text."""
-    known, lists = _table()
-    votes: defaultdict[int, int] = defaultdict(int)
-    for word in words:
-        for number in known.get(word, ()):
-            votes[number] += 1
+    votes, lists = _table()
+    total = sum(votes[word] for word in votes.keys() & words)
     found = _CHINESE.intersection(words)
-    if votes:
+    if total:
+        lanes = total.to_bytes(_LANE // 8 * len(lists), "little")
         # The most votes; of equal ones the language that comes first in the alphabet.
-        best = min(votes, key=lambda number: (-votes[number], number))
+        best = int(np.argmax(np.frombuffer(lanes, dtype="<u2")))
         found |= lists[best].intersection(words)
     return found
