@@ -58,6 +58,11 @@ def variants() -> tuple[list[Variant], list[str]]:
             chosen.append(variant)
         else:
             missing.append(f"no row for the {kind} {name}: the installed package has none")
+    fast = Variant("extractor resiliparse", {"SIMDEDUP_EXTRACTOR": "resiliparse"})
+    if fast.usable:
+        chosen.append(fast)
+    else:
+        missing.append("no row for the extractor resiliparse: it is not installed")
     return chosen, missing
 
 
@@ -98,10 +103,10 @@ def match_pairs(pairs: list[JudgedPair], variant: Variant) -> list[bool]:
 def hash_seed(seed: int) -> Iterator[None]:
     """Hash terms with another seed; 0 is the seed of the package."""
 
-    def seeded(data: bytes) -> int:
-        return xxhash.xxh3_64_intdigest(data, seed=seed)
+    def seeded(data: bytes) -> bytes:
+        return xxhash.xxh3_64_digest(data, seed=seed)
 
-    stand_in = SimpleNamespace(xxh3_64_intdigest=seeded, xxh3_128_digest=xxhash.xxh3_128_digest)
+    stand_in = SimpleNamespace(xxh3_64_digest=seeded, xxh3_128_digest=xxhash.xxh3_128_digest)
     with patch.object(document, "xxhash", stand_in):
         yield
 

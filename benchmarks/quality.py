@@ -29,7 +29,9 @@ from scoring import Score
 _PACKAGES = [
     "scrapy-simdedup",
     "trafilatura",
+    "resiliparse",
     "jieba",
+    "rjieba",
     "simhash",
     "datasketch",
     "rensa",
@@ -134,6 +136,8 @@ def _tables(
 def _pairs(report: Report, pairs: list[JudgedPair], with_peers: bool) -> None:
     rows = []
     for variant in product.variants()[0]:
+        if "SIMDEDUP_EXTRACTOR" in variant.settings:
+            continue  # these are texts
         started = time.monotonic()
         rows.append(human.product_row(variant, pairs))
         _progress(f"{variant.name}, pairs", started)
