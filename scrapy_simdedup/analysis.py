@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
+import numpy as np
+
+from scrapy_simdedup.digests import content_digest
 from scrapy_simdedup.guards import facts, rest
 from scrapy_simdedup.methods import METHODS
 from scrapy_simdedup.text.document import Document, Hashes, Shape
 from scrapy_simdedup.text.extract import Extract, decode, describe, extract
+from scrapy_simdedup.text.fast_extract import fast_extract
+from scrapy_simdedup.text.normalise import normalise
 
 # Every page is signed by these: distance and resemblance stand in every decision.
 _ALWAYS = (METHODS["simhash"], METHODS["sketch"])
@@ -20,6 +26,11 @@ class Source:
 
     html: tuple[str, ...] = ()
     text: tuple[str, ...] = ()
+
+    @property
+    def digest(self) -> bytes:
+        """The digest of the content as it came, 16 bytes."""
+        return content_digest(f"{len(self.html)} html", *self.html, *self.text)
 
     @classmethod
     def of(cls, html: str | bytes | None, text: str | None = None) -> Source:
@@ -44,9 +55,8 @@ class Analysis:
     """What judging needs of a text; ``reason`` says why there is nothing to judge.
 
     ``digest`` is the XXH3-128 of the normalised text, ``terms`` the number of distinct terms,
-    ``signature`` the methods' parts, which are stored, and ``shingles`` the hashes of the
-    distinct 3-shingles in reading order, which are not. ``doubt`` says why the extraction may
-    have the wrong text; such a page is never dropped.
+    ``signature`` the methods' and guards' parts, which are stored, and ``shingles`` the hashes
+    of the distinct 3-shingles in reading order, which are not.
     """
 
     reason: str | None
@@ -54,7 +64,21 @@ class Analysis:
     terms: int
     signature: Mapping[str, bytes]
     shingles: Hashes
-    doubt: str | None = None
+
+    @property
+    def doubt(self) -> str | None:
+        """Why the extraction may have the wrong text; such a page is never dropped."""
+        return self.signature.get("doubt", b"").decode("ascii") or None
+
+    @classmethod
+    def of_kept(cls, digest: bytes, terms: int, signature: Mapping[str, bytes]) -> Analysis:
+        """Return the analysis of a text that is kept: all but its shingles."""
+        return cls(None, digest, terms, signature, np.empty(0, dtype=np.uint64))
+
+
+# Texts whose analysis is remembered: a login wall or an error page comes many times in a row,
+# each time in markup of its own.
+_REMEMBERED = 32
 
 
 def analyse(source: Source, recipe: Recipe) -> Analysis:
@@ -67,30 +91,39 @@ def analyse(source: Source, recipe: Recipe) -> Analysis:
     extracted = [extract_with(html, recipe.extractor) for html in source.html]
     about = describe(source.html[0]) if source.html else ""
     text = "\n".join([*(each.text for each in extracted), *source.text])
-    document = Document.from_text(text, about, recipe.shape)
+    found = _analyse_text(text, about, recipe)
+    if found.reason:
+        empty = source.html and not normalise(text)
+        return replace(found, reason="no-text") if empty else found
     doubts = [each.doubt for each in extracted]
+    signature = dict(found.signature)
+    # Parts of an item are one text by the user's word; a page is one extraction.
+    signature["rest"] = rest.sign(doubts[0]) if len(doubts) == 1 and not source.text else b""
+    doubt = next((each.reason for each in doubts if each.reason), None)
+    if doubt:
+        signature["doubt"] = doubt.encode("ascii")
+    return replace(found, signature=signature)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _analyse_text(text: str, about: str, recipe: Recipe) -> Analysis:
+    document = Document.from_text(text, about, recipe.shape)
     terms = len(document.weights)
-    reason = None
-    if source.html and not document.text:
-        reason = "no-text"
-    elif not terms or terms < recipe.min_terms:
-        reason = "too-short"
-    if reason:
-        return Analysis(reason, document.digest, terms, {}, document.shingles(0))
+    if not terms or terms < recipe.min_terms:
+        return Analysis("too-short", document.digest, terms, {}, document.shingles(0))
     methods = (*_ALWAYS, *(METHODS[name] for name in recipe.methods))
     signers = {method.part_name: method for method in methods}
     signature = {name: method.sign(document) for name, method in signers.items()}
     signature["facts"] = facts.sign(document)
-    # Parts of an item are one text by the user's word; a page is one extraction.
-    signature["rest"] = rest.sign(doubts[0]) if len(doubts) == 1 and not source.text else b""
-    doubt = next((each.reason for each in doubts if each.reason), None)
-    return Analysis(None, document.digest, terms, signature, document.shingles(3), doubt)
+    return Analysis(None, document.digest, terms, signature, document.shingles(3))
 
 
 def extract_with(html: str, name: str) -> Extract:
     """Extract a page's main text with the extractor of that name."""
     if name == "trafilatura":
         return extract(html)
+    if name == "resiliparse":
+        return fast_extract(html)
     from scrapy.utils.misc import load_object
 
     return Extract(load_object(name)(html) or "")

@@ -4,23 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from scrapy_simdedup.analysis import Analysis
+from scrapy_simdedup.digests import name_hash
 from scrapy_simdedup.guards import facts, rest
 from scrapy_simdedup.index.records import Kept
 from scrapy_simdedup.methods import METHODS
 from scrapy_simdedup.methods.base import Evidence, Limits, Pair
 from scrapy_simdedup.methods.simhash import Simhash, distance
-from scrapy_simdedup.methods.sketch import overlap, resembles
+from scrapy_simdedup.methods.sketch import Overlap, overlap, resembles
 
 
 @dataclass(frozen=True)
 class Rules:
-    """What a judgement depends on besides the page: methods, limits, and since when."""
+    """What a judgement depends on besides the page.
+
+    Methods, limits, whether only pages of this run are originals, and the fewest distinct
+    terms of a text that is judged at all.
+    """
 
     methods: tuple[str, ...]
     limits: Limits
     this_run_only: bool = False
+    min_terms: int = 0
+
+    @cached_property
+    def number(self) -> int:
+        """A 63-bit number for these rules: equal rules, equal numbers, in every process."""
+        return name_hash(repr(self)) >> 1
 
     @property
     def fingerprint(self) -> Simhash:
@@ -38,11 +50,19 @@ class Compared:
     method: str | None
 
 
-def evidence_of(analysis: Analysis, kept: Kept, rules: Rules) -> Evidence:
-    """Compare a new page with a kept one."""
+def evidence_of(analysis: Analysis, kept: Kept, rules: Rules, *, shares: bool = False) -> Evidence:
+    """Compare a new page with a kept one; of equal texts nothing needs to be estimated.
+
+    The shares of numbers and names are looked at where the limits ask for them, or ``shares``.
+    """
     part = rules.fingerprint.part_name
-    shared = overlap(analysis.shingles, kept.signature["sketch"])
-    numbers, names = facts.shares(analysis.signature["facts"], kept.signature["facts"])
+    if analysis.digest == kept.digest:
+        shared = Overlap(1.0, 1.0, 0)
+    else:
+        shared = overlap(analysis.shingles, kept.signature["sketch"])
+    numbers = names = 1.0
+    if rules.limits.guarded or shares:
+        numbers, names = facts.shares(analysis.signature["facts"], kept.signature["facts"])
     return Evidence(
         distance(analysis.signature[part], kept.signature[part]),
         shared.resemblance,

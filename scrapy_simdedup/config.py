@@ -205,7 +205,8 @@ class Config:
     extractor: str = _setting(
         "trafilatura",
         parse.extractor,
-        "`trafilatura` or the dotted path of a function from HTML to text",
+        "`trafilatura`, `resiliparse` (faster; needs the extra `fast`) or the dotted path of a"
+        " function from HTML to text",
         "What turns a page into its main text.",
     )
     workers: int = _setting(
@@ -220,6 +221,13 @@ class Config:
         parse.seconds,
         "more than 0, in seconds",
         "How long a page may be worked on; after that it is `skipped: timeout`.",
+    )
+
+    cache_mb: int = _setting(
+        64,
+        parse.whole(1, 65_536),
+        "1 to 65536, in MiB",
+        "How much of the index is kept in memory, for each crawler.",
     )
 
     @classmethod

@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
 
-import xxhash
-
 from scrapy_simdedup.analysis import Analysis, Recipe, Source, analyse
 from scrapy_simdedup.compare import Rules
 from scrapy_simdedup.config import Config, unknown_settings
+from scrapy_simdedup.digests import name_hash
 from scrapy_simdedup.identity import identity_of, versions, written
 from scrapy_simdedup.index.records import Claim, Settled, Subject
 from scrapy_simdedup.index.sqlite import SqliteIndex
@@ -26,12 +26,6 @@ from scrapy_simdedup.verdict import Verdict
 from scrapy_simdedup.workers import WorkTimeoutError
 
 logger = logging.getLogger(__name__)
-
-
-def name_hash(name: str | bytes) -> int:
-    """Return the 64-bit hash that stands for a name: a request's fingerprint, a key, a URL."""
-    data = name if isinstance(name, bytes) else name.encode("utf-8", "surrogatepass")
-    return xxhash.xxh3_64_intdigest(data)
 
 
 class Deduplicator:
@@ -69,9 +63,10 @@ class Deduplicator:
             job=job,
             settings=written(self.config),
             versions=json.dumps(versions()),
+            cache=self.config.cache_mb << 20,
         )
         self._judge = Judge(self._index)
-        self._turn = threading.Lock()
+        self._turn = threading.RLock()
         self._open = True
         if self.config.hash_bits == 32 and self._index.size() > MOST_PAGES_32:
             logger.warning(
@@ -121,13 +116,20 @@ class Deduplicator:
                 self._open = False
                 self._index.close(reason)
 
-    def page(self, url: str, names: Iterable[str | bytes] = ()) -> Subject:
-        """Return the subject for a page; ``names`` are its requests' fingerprints, first first."""
-        return self._subject("page", url, "", names or (url,))
+    def page(self, url: str, names: Iterable[str | bytes] = (), body: bytes = b"") -> Subject:
+        """Return the subject for a page.
 
-    def item(self, url: str, kind: str, key: str | bytes, *, several: bool = False) -> Subject:
+        ``names`` are its requests' fingerprints, first first; ``body`` is the digest of its
+        content as it came (:func:`~scrapy_simdedup.digests.content_digest`), by which it is
+        recognised the next time.
+        """
+        return self._subject("page", url, "", names or (url,), body)
+
+    def item(
+        self, url: str, kind: str, key: str | bytes, body: bytes = b"", *, several: bool = False
+    ) -> Subject:
         """Return the subject for an item of some kind (its class) that goes by ``key``."""
-        return self._subject("item", url, f"item:{kind}", (key,), several=several)
+        return self._subject("item", url, f"item:{kind}", (key,), body, several=several)
 
     def _subject(
         self,
@@ -135,6 +137,7 @@ class Deduplicator:
         url: str,
         label: str,
         names: Iterable[str | bytes],
+        body: bytes,
         *,
         several: bool = False,
     ) -> Subject:
@@ -143,7 +146,7 @@ class Deduplicator:
         # 48 bits; pages of the whole index, by far the most, get the shortest number.
         space = name_hash(label) >> 16 if label else 0
         identities = tuple(dict.fromkeys(map(name_hash, names)))
-        return Subject(kind, stored_url(url), space, identities, several)
+        return Subject(kind, stored_url(url), space, identities, several, body)
 
     def recipe(self, config: Config | None = None) -> Recipe:
         """Return what ``analyse`` needs to know of a config (of the deduplicator's own)."""
@@ -167,14 +170,40 @@ class Deduplicator:
         ``tentative`` leaves a copy unlogged while its original's claim is open. An analysis
         with a reason is ``skipped``. Raises sqlite3.Error where the file cannot be written to.
         """
-        config = config or self.config
+        rules = self._rules(config or self.config)
         with self._turn:
-            if analysis.reason:
-                verdict = Verdict("skipped", analysis.reason)
-                self._judge.skip(subject, verdict, analysis.terms)
-                return Judgement(verdict)
-            rules = Rules(self.config.methods, config.limits, config.since == "run")
             return self._judge.judge(subject, analysis, rules, confirm=confirm, tentative=tentative)
+
+    def recall(
+        self,
+        subject: Subject,
+        config: Config | None = None,
+        *,
+        confirm: bool = False,
+        tentative: bool = False,
+    ) -> Judgement | None:
+        """Judge by the subject's body alone, where the index has met it; else return None.
+
+        What it would come to with an analysis, without the cost of one. Arguments and errors
+        are those of :meth:`judge`.
+        """
+        rules = self._rules(config or self.config)
+        with self._turn:
+            return self._judge.recall(subject, rules, confirm=confirm, tentative=tentative)
+
+    def knows(self, subject: Subject) -> bool:
+        """Tell whether :meth:`recall` will probably judge a subject, without doing it."""
+        with self._turn:
+            return self._judge.knows(subject, self._rules(self.config))
+
+    def _rules(self, config: Config) -> Rules:
+        return Rules(self.config.methods, config.limits, config.since == "run", config.min_terms)
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Commit all that a block judges and settles at once, at its end, or nothing of it."""
+        with self._turn, self._index.together():
+            yield
 
     def note(self, subject: Subject, verdict: Verdict) -> None:
         """Log a verdict that needed no judging: skipped, or an error."""
@@ -219,9 +248,13 @@ class Deduplicator:
         """
         if (html is None) == (text is None):
             raise ValueError("give either html or text")
-        subject = self.page(url, (key or url,))
+        source = Source.of(html, text)
+        subject = self.page(url, (key or url,), source.digest)
+        known = self.recall(subject, confirm=True)
+        if known is not None:
+            return known.verdict
         try:
-            analysis = analyse(Source.of(html, text), self.recipe())
+            analysis = analyse(source, self.recipe())
         except Exception as error:
             return self.failed(subject, error)
         return self.judge(subject, analysis, confirm=True).verdict

@@ -5,19 +5,18 @@ from __future__ import annotations
 import json
 from dataclasses import fields
 from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
-import xxhash
-
 from scrapy_simdedup.config import Config, setting_name
-from scrapy_simdedup.text import idf, stopwords
+from scrapy_simdedup.text import chinese, idf, stopwords
 
 # Raised whenever the same text would be signed otherwise; part of every index's identity.
 ALGORITHM = 1
 
-_RECORDED = ("scrapy-simdedup", "scrapy", "trafilatura", "lxml", "jieba", "regex", "numpy")
+_RECORDED = (
+    *("scrapy-simdedup", "scrapy", "trafilatura", "resiliparse", "lxml"),
+    *("jieba", "rjieba", "regex", "numpy"),
+)
 
 
 def identity_of(config: Config) -> dict[str, Any]:
@@ -29,7 +28,7 @@ def identity_of(config: Config) -> dict[str, Any]:
         "extractor": config.extractor,
         "scope": config.scope,
         "stop_words": stopwords.digest(),
-        "dictionary": _dictionary_digest(),
+        "dictionary": chinese.dictionary_digest(),
         **_weighting(config),
     }
 
@@ -38,13 +37,6 @@ def _weighting(config: Config) -> dict[str, Any]:
     """Return what shapes the parts that weigh by TF-IDF, where one of them is used."""
     weighed = [name for name in config.methods if name == "classic" or name.startswith("keywords")]
     return {"idf": idf.digest(config.idf), "keywords": config.keywords} if weighed else {}
-
-
-def _dictionary_digest() -> str:
-    spec = find_spec("jieba")
-    if spec is None or spec.origin is None:
-        return "none"
-    return xxhash.xxh3_64_hexdigest(Path(spec.origin).with_name("dict.txt").read_bytes())
 
 
 def versions() -> dict[str, str]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from scrapy_simdedup.analysis import Analysis
-from scrapy_simdedup.compare import Compared, Rules, compare_all, evidence_of
+from scrapy_simdedup.case import Case, Copy, Visit
+from scrapy_simdedup.compare import Compared, Rules
 from scrapy_simdedup.index.records import Claim, Kept, NewPage, Subject
 from scrapy_simdedup.index.sqlite import SqliteIndex
 from scrapy_simdedup.methods import FIRST_BAND, METHODS
@@ -34,10 +35,10 @@ class Judge:
     def __init__(self, index: SqliteIndex) -> None:
         self._index = index
 
-    def skip(self, subject: Subject, verdict: Verdict, terms: int | None = None) -> None:
-        """Log a verdict that needs no look-up: skipped pages and errors are not indexed."""
+    def skip(self, subject: Subject, verdict: Verdict) -> None:
+        """Log a verdict that needed no analysis: skipped pages and errors are not indexed."""
         with self._index.write():
-            self._log(subject, verdict, None, terms)
+            self._log(subject, verdict, None, None)
 
     def judge(
         self,
@@ -51,155 +52,193 @@ class Judge:
         """Look a page or item up and claim it if it is no copy, in one transaction.
 
         ``confirm`` settles the claim in the same step; ``tentative`` leaves no trace of a copy
-        whose original is not settled yet.
+        whose original is not settled yet. An analysis with a reason is skipped.
+        """
+        with self._index.write():
+            if analysis.reason:
+                judgement = Judgement(Verdict("skipped", analysis.reason))
+            else:
+                own = self._standing(self._index.pages.same(subject))
+                excluded = {kept.id for kept in own}
+
+                def candidates() -> Sequence[Kept]:
+                    proposed = self._propose(subject, analysis, rules)
+                    return self._eligible(
+                        [page for page in proposed if page not in excluded], rules
+                    )
+
+                case = Case(self._index, subject, analysis, rules, own, candidates)
+                judgement = self._decided(case) or self._keep(case)
+            return self._finish(
+                subject, judgement, rules, analysis.terms, confirm=confirm, tentative=tentative
+            )
+
+    def knows(self, subject: Subject, rules: Rules) -> bool:
+        """Tell whether the index has met the subject's body, so that ``recall`` may judge it."""
+        index = self._index
+        return bool(index.pages.with_body(subject) or index.bodies.decision(subject, rules.number))
+
+    def recall(
+        self, subject: Subject, rules: Rules, *, confirm: bool = False, tentative: bool = False
+    ) -> Judgement | None:
+        """Judge a subject by its body alone, where the index has met that body before.
+
+        It is then a page that is kept, seen again or copied, or what it was judged to be the
+        last time. None where an analysis is needed after all. The verdict is the one that
+        ``judge`` would come to, but for this: a copy stays a copy of the original that it had,
+        even when a nearer one has come since.
         """
         index = self._index
+        if not self.knows(subject, rules):
+            # The usual case in a first crawl; it costs no transaction.
+            return None
         with index.write():
-            own = [kept for kept in index.pages.same(subject) if self._stands(kept)]
-            if subject.kind == "page":
-                judgement = self._page(subject, analysis, rules, own)
-            else:
-                judgement = self._item(subject, analysis, rules, own)
-            if tentative and judgement.original_open:
-                return replace(judgement, tentative=True)
-            verdict = judgement.verdict
-            if verdict.status != "revisit" or verdict.changed:
-                # An unchanged revisit is counted in its row; the log has it already.
-                self._log(subject, verdict, judgement.original_page, analysis.terms)
-            if confirm and judgement.claim:
-                index.claims.confirm([judgement.claim])
+            found = self._recognised(subject, rules) or self._remembered(subject, rules)
+            if found is None:
+                return None
+            judgement, terms = found
+            return self._finish(
+                subject, judgement, rules, terms, confirm=confirm, tentative=tentative
+            )
+
+    def _recognised(self, subject: Subject, rules: Rules) -> tuple[Judgement, int] | None:
+        """Judge by the kept rows with the subject's body, as far as that goes."""
+        index = self._index
+        equal = self._standing(index.pages.with_body(subject))
+        own = self._standing(index.pages.same(subject))
+        if not equal or equal[0].terms < rules.min_terms:
+            return None
+        first = equal[0]
+        if any(kept.digest != first.digest and index.is_alive(kept.seen) for kept in own):
+            # To compare with what the page was a moment ago, its shingles are needed.
+            return None
+        mine = {kept.id for kept in own}
+        others = [kept.id for kept in equal if kept.id not in mine]
+        case = Case(
+            index,
+            subject,
+            Analysis.of_kept(first.digest, first.terms, first.signature),
+            rules,
+            own,
+            lambda: self._eligible(others, rules),
+        )
+        outcome = case.decide()
+        if outcome is None or (rules.this_run_only and isinstance(outcome, Visit)):
+            # Unequal pages of this run may be near.
+            return None
+        return self._carry_out(case, outcome), first.terms
+
+    def _remembered(self, subject: Subject, rules: Rules) -> tuple[Judgement, int | None] | None:
+        """Judge as the log says a body was judged, if its original still stands."""
+        index = self._index
+        before = index.bodies.decision(subject, rules.number)
+        if before is None:
+            return None
+        if before.status == "skipped":
+            return Judgement(Verdict("skipped", before.reason)), before.terms
+        if before.status != "duplicate" or before.original_page is None:
+            return None
+        originals = self._eligible([before.original_page], rules)
+        if not originals or subject.identities[0] in originals[0].identities:
+            return None
+        original = originals[0]
+        verdict = Verdict(
+            "duplicate",
+            before.reason,
+            original.url,
+            before.distance,
+            before.resemblance,
+            before.containment,
+            before.method,
+            original.url,
+            before.max_distance,
+        )
+        judgement = Judgement(verdict, None, original.id, original_open=not original.settled)
+        return judgement, before.terms
+
+    def _finish(
+        self,
+        subject: Subject,
+        judgement: Judgement,
+        rules: Rules,
+        terms: int | None,
+        *,
+        confirm: bool,
+        tentative: bool,
+    ) -> Judgement:
+        """Log a judgement, remember what it rests on, and settle its claim if asked to."""
+        if tentative and judgement.original_open:
+            return replace(judgement, tentative=True)
+        verdict = judgement.verdict
+        if verdict.status != "revisit" or verdict.changed:
+            # An unchanged revisit is counted in its row; the log has it already.
+            decision = self._log(subject, verdict, judgement.original_page, terms)
+            # "same-page" is about URLs: the body says nothing of it.
+            if subject.body and not judgement.claim and verdict.method != "same-page":
+                self._index.bodies.remember(subject, rules.number, decision)
+        if confirm and judgement.claim:
+            self._index.claims.confirm([judgement.claim])
         return judgement
 
-    def _page(
-        self, subject: Subject, analysis: Analysis, rules: Rules, own: list[Kept]
-    ) -> Judgement:
-        asked = subject.identities[0]
-        if own and all(kept.identities[0] != asked for kept in own):
-            # Another request of this run led here already: a login page behind many links.
-            here = [kept for kept in own if kept.seen == self._index.run]
-            if here:
-                return self._copy(
-                    Compared(here[0], evidence_of(analysis, here[0], rules), "same-page"),
-                    rules,
-                    analysis,
-                )
-        unchanged = next((kept for kept in own if kept.digest == analysis.digest), None)
-        if unchanged is not None and not rules.this_run_only:
-            return self._visit(unchanged, subject, rules)
-        compared = self._compare(subject, analysis, rules, own)
-        if compared and compared[0].method:
-            return self._copy(compared[0], rules, analysis)
-        if unchanged is not None:
-            return self._visit(unchanged, subject, rules)
-        return self._keep(subject, analysis, rules, own[-1] if own else None, compared)
-
-    def _item(
-        self, subject: Subject, analysis: Analysis, rules: Rules, own: list[Kept]
-    ) -> Judgement:
-        near = [each for each in compare_all(analysis, own, rules) if each.method]
-        current = [each for each in near if self._current(each.kept)]
-        earlier = [each for each in near if not self._current(each.kept)]
-        if current:
-            return self._copy(current[0], rules, analysis)
-        if earlier and earlier[0].kept.digest == analysis.digest and not rules.this_run_only:
-            return self._visit(earlier[0].kept, subject, rules)
-        compared = self._compare(subject, analysis, rules, own)
-        if compared and compared[0].method:
-            return self._copy(compared[0], rules, analysis)
-        if earlier and earlier[0].kept.digest == analysis.digest:
-            return self._visit(earlier[0].kept, subject, rules)
-        before = earlier[0].kept if earlier else None
-        if before is None and not subject.several:
-            before = next((kept for kept in reversed(own) if not self._current(kept)), None)
-        return self._keep(subject, analysis, rules, before, compared)
-
-    def _compare(
-        self, subject: Subject, analysis: Analysis, rules: Rules, own: Sequence[Kept]
-    ) -> list[Compared]:
-        """Return the candidates, accepted ones first, then the nearest."""
+    def _propose(self, subject: Subject, analysis: Analysis, rules: Rules) -> Iterable[int]:
+        """Return the numbers of pages that the methods propose, each once."""
         index = self._index
-        excluded = {kept.id for kept in own}
+        size = index.size()
         proposed: dict[int, None] = {}
         for name in rules.methods:
             method = METHODS[name]
             first, part = FIRST_BAND[method.part_name], analysis.signature[method.part_name]
-            plan = method.plan(part, analysis.terms, rules.limits, index.size())
+            plan = method.plan(part, analysis.terms, rules.limits, size)
             found = index.find(subject.space, first, plan)
             proposed.update(dict.fromkeys(method.pick(part, analysis.terms, rules.limits, found)))
-        wanted = [page for page in proposed if page not in excluded]
-        if not wanted:
+        return proposed
+
+    def _eligible(self, pages: Sequence[int], rules: Rules) -> list[Kept]:
+        """Return those pages that stand, and are recent enough for the rules."""
+        if not pages:
             return []
-        standing = [
-            kept
-            for kept in index.pages.load(wanted)
-            if self._stands(kept) and (not rules.this_run_only or kept.seen in index.job_runs)
-        ]
-        return compare_all(analysis, standing, rules)
+        standing = self._standing(self._index.pages.load(pages))
+        if rules.this_run_only:
+            return [kept for kept in standing if kept.seen in self._index.job_runs]
+        return standing
 
-    def _stands(self, kept: Kept) -> bool:
-        """Tell whether a row counts: it is confirmed, or its claim belongs to a live run."""
-        return kept.confirmed or self._index.is_alive(kept.run)
+    def _standing(self, rows: Iterable[Kept]) -> list[Kept]:
+        """Return the rows that count: confirmed ones, and claims of live runs."""
+        return [kept for kept in rows if kept.confirmed or self._index.is_alive(kept.run)]
 
-    def _current(self, kept: Kept) -> bool:
-        """Tell whether a row was met in this run, or in another one that is still going."""
-        return self._index.is_alive(kept.seen)
+    def _decided(self, case: Case) -> Judgement | None:
+        outcome = case.decide()
+        return None if outcome is None else self._carry_out(case, outcome)
 
-    def _copy(self, near: Compared, rules: Rules, analysis: Analysis) -> Judgement:
-        verdict = self._verdict("duplicate", near, rules, analysis)
+    def _carry_out(self, case: Case, outcome: Copy | Visit) -> Judgement:
+        if isinstance(outcome, Visit):
+            alone = case.rules.this_run_only
+            claim = self._index.pages.visit(outcome.kept, case.subject, alone=alone)
+            return Judgement(Verdict("revisit"), claim)
+        near = outcome.near
+        verdict = _verdict("duplicate", near, case.rules, case.analysis)
         return Judgement(verdict, None, near.kept.id, original_open=not near.kept.settled)
 
-    def _visit(self, kept: Kept, subject: Subject, rules: Rules) -> Judgement:
-        claim = self._index.pages.visit(kept, subject, alone=rules.this_run_only)
-        return Judgement(Verdict("revisit"), claim)
-
-    def _keep(
-        self,
-        subject: Subject,
-        analysis: Analysis,
-        rules: Rules,
-        before: Kept | None,
-        compared: Sequence[Compared],
-    ) -> Judgement:
+    def _keep(self, case: Case) -> Judgement:
+        before, analysis = case.before, case.analysis
         claim = self._index.pages.insert(
             NewPage(
-                subject,
+                case.subject,
                 analysis.digest,
                 analysis.terms,
                 analysis.signature,
                 before.id if before else None,
             )
         )
-        near = compared[0] if compared else None
-        status: Status = "revisit" if before else "unique"
-        verdict = self._verdict(status, near, rules, analysis)
-        return Judgement(verdict, claim)
-
-    def _verdict(
-        self, status: Status, near: Compared | None, rules: Rules, analysis: Analysis
-    ) -> Verdict:
-        # The limit that holds is the smaller one of the two texts'.
-        lengths = [analysis.terms, near.kept.terms] if near else [analysis.terms]
-        allowed = min(rules.fingerprint.limit(rules.limits, terms) for terms in lengths)
-        changed = status == "revisit"
-        if near is None:
-            return Verdict(status, max_distance=allowed, changed=changed)
-        return Verdict(
-            status,
-            reason=_doubt(near, analysis) if status == "duplicate" else None,
-            original=near.kept.url if status == "duplicate" else None,
-            distance=near.evidence.distance,
-            resemblance=round(near.evidence.resemblance, 4),
-            containment=round(near.evidence.containment, 4),
-            method=near.method if status == "duplicate" else None,
-            nearest=near.kept.url,
-            max_distance=allowed,
-            changed=changed,
+        near = case.compared[0] if case.compared else None
+        return Judgement(
+            _verdict("revisit" if before else "unique", near, case.rules, analysis), claim
         )
 
     def _log(
         self, subject: Subject, verdict: Verdict, original_page: int | None, terms: int | None
-    ) -> None:
-        self._index.log(
+    ) -> int:
+        return self._index.log(
             [
                 subject.kind,
                 subject.url,
@@ -216,6 +255,27 @@ class Judge:
                 terms,
             ]
         )
+
+
+def _verdict(status: Status, near: Compared | None, rules: Rules, analysis: Analysis) -> Verdict:
+    # The limit that holds is the smaller one of the two texts'.
+    lengths = [analysis.terms, near.kept.terms] if near else [analysis.terms]
+    allowed = min(rules.fingerprint.limit(rules.limits, terms) for terms in lengths)
+    changed = status == "revisit"
+    if near is None:
+        return Verdict(status, max_distance=allowed, changed=changed)
+    return Verdict(
+        status,
+        reason=_doubt(near, analysis) if status == "duplicate" else None,
+        original=near.kept.url if status == "duplicate" else None,
+        distance=near.evidence.distance,
+        resemblance=round(near.evidence.resemblance, 4),
+        containment=round(near.evidence.containment, 4),
+        method=near.method if status == "duplicate" else None,
+        nearest=near.kept.url,
+        max_distance=allowed,
+        changed=changed,
+    )
 
 
 def _doubt(near: Compared, analysis: Analysis) -> str | None:

@@ -331,17 +331,18 @@ class FullDisk(Addon):
     def update_settings(self, settings: Any) -> None:
         super().update_settings(settings)
         assert self._session is not None
-        opened = self._session._opened_first
+        index = self._session._index
+        opened = index._open
 
         def full() -> Any:
-            first = opened()
-            if first is not None:
-                execute = first[0]._index.connection.execute
+            known = opened()
+            if known is not None:
+                execute = index.require()._index.connection.execute
                 (pages,) = execute("PRAGMA page_count").fetchone()
-                execute(f"PRAGMA max_page_count = {pages + 2}")
-            return first
+                execute(f"PRAGMA max_page_count = {pages + 16}")
+            return known
 
-        self._session._opened_first = full  # type: ignore[method-assign]
+        index._open = full  # type: ignore[method-assign]
 
 
 class NoPlace(Addon):
@@ -350,4 +351,4 @@ class NoPlace(Addon):
     def update_settings(self, settings: Any) -> None:
         super().update_settings(settings)
         assert self._session is not None
-        self._session.path = Path("/dev/null/index.db")
+        self._session._index.path = Path("/dev/null/index.db")

@@ -7,14 +7,14 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
 
-import numpy as np
 import pytest
 from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
 from scrapy_simdedup.index.bands import (
-    Candidates,
     Plan,
+    Row,
+    Scan,
     choose_width,
     plan_hamming,
     radii,
@@ -38,18 +38,14 @@ class Store:
         )
         self._rows = rows
 
-    def find(self, plan: Plan) -> Candidates:
-        found: list[tuple[int, int, int]] = []
+    def find(self, plan: Plan | Scan) -> list[Row]:
+        if isinstance(plan, Scan):
+            return [row for row in self._rows if row[0] == plan.band]
+        found: list[Row] = []
         for band, low, high in plan.ranges:
             start = bisect_left(self._rows, (band, low, -1))
             found += self._rows[start : bisect_right(self._rows, (band, high, FULL), start)]
-        if not plan.ranges and plan.scan_band is not None:
-            found = [row for row in self._rows if row[0] == plan.scan_band]
-        return Candidates(
-            np.array([row[0] for row in found], dtype=np.intp),
-            np.array([row[1] for row in found], dtype=np.uint64),
-            np.array([row[2] for row in found], dtype=np.int64),
-        )
+        return found
 
 
 def spread(bits: int) -> int:
@@ -79,7 +75,7 @@ def within(values: Sequence[int], query: int, limit: int) -> set[int]:
     return {page for page, value in enumerate(values) if distance(value, query) <= limit}
 
 
-def looked_up(store: Store, query: int, limit: int, plan: Plan) -> list[int]:
+def looked_up(store: Store, query: int, limit: int, plan: Plan | Scan) -> list[int]:
     part = query.to_bytes(8, "little")
     return Simhash().pick(part, 100, Limits(((0, limit),)), store.find(plan))
 
@@ -147,7 +143,9 @@ def test_pairs_on_the_border_of_the_bands(limit: int, width: int | None) -> None
 @settings(max_examples=40, deadline=None)
 @example(FULL, 3, 16)
 def test_ranges_do_not_overlap_and_stay_in_their_band(query: int, limit: int, width: int) -> None:
-    ranges = plan_hamming(query, limit, 100, width).ranges
+    plan = plan_hamming(query, limit, 100, width)
+    assert isinstance(plan, Plan)
+    ranges = plan.ranges
     assert len(set(ranges)) == len(ranges)
     assert all(0 <= band < 4 and 0 <= low <= high <= FULL for band, low, high in ranges)
     for before, after in pairwise(sorted(ranges)):
@@ -155,9 +153,7 @@ def test_ranges_do_not_overlap_and_stay_in_their_band(query: int, limit: int, wi
 
 
 def test_a_text_without_a_limit_finds_nothing() -> None:
-    plan = plan_hamming(5, -1, 1000)
-    assert not plan.ranges
-    assert plan.scan_band is None
+    assert plan_hamming(5, -1, 1000) == Plan([])
 
 
 def test_wide_limits_scan_and_narrow_ones_do_not() -> None:
@@ -171,7 +167,25 @@ def test_wide_limits_scan_and_narrow_ones_do_not() -> None:
 @pytest.mark.parametrize("size", [0, 100, 10**4, 10**6, 10**7])
 def test_the_choice_is_what_the_plan_does(size: int) -> None:
     for limit in range(11):
-        width, plan = choose_width(limit, size), plan_hamming(7, limit, size)
-        assert plan == plan_hamming(7, limit, size, width)
-        # A crowd of alike fingerprints makes every plan fall back to the scan.
-        assert plan.scan_band == 0
+        width, plan = choose_width(limit, 1 << size.bit_length()), plan_hamming(7, limit, size)
+        if not width:
+            assert plan == Scan(0, 7, limit)
+            continue
+        assert isinstance(plan, Plan)
+        forced = plan_hamming(7, limit, size, width)
+        assert isinstance(forced, Plan)
+        assert plan.ranges == forced.ranges
+
+
+@pytest.mark.parametrize("limit", range(11))
+def test_a_crowd_ends_with_the_scan(limit: int) -> None:
+    """However many alike fingerprints there are, some plan is exact; none is tried in vain."""
+    plan: Plan | Scan = plan_hamming(7, limit, 100, 16)
+    tried = 0
+    while isinstance(plan, Plan):
+        assert plan.otherwise is not None
+        assert len(plan.ranges) < 1000
+        tried += 1
+        plan = plan.otherwise()
+    assert tried <= 2
+    assert plan == Scan(0, 7, limit)

@@ -59,6 +59,7 @@ def test_defaults() -> None:
         "extractor": "trafilatura",
         "workers": max(1, cpus() - 1),
         "timeout": 10,
+        "cache_mb": 64,
     }
 
 
@@ -107,6 +108,7 @@ def test_every_setting_takes_its_own_default_and_says_what_it_means(each: Any) -
         ("REVISIT_ACTION", "drop-items", "drop-items"),
         ("EXPORT", "out/%(name)s-%(time)s.csv.gz", "out/%(name)s-%(time)s.csv.gz"),
         ("EXTRACTOR", "html.unescape", "html.unescape"),
+        ("EXTRACTOR", "resiliparse", "resiliparse"),
     ],
 )
 def test_good_values(name: str, value: Any, expected: Any) -> None:
@@ -116,6 +118,7 @@ def test_good_values(name: str, value: Any, expected: Any) -> None:
 
 
 BAD = [
+    ("CACHE_MB", 0, "1 to 65536"),
     ("ENABLED", "yes", "a boolean"),
     ("ENABLED", [], "a boolean"),
     ("ENABLED", 2, "a boolean"),

@@ -8,13 +8,12 @@ import subprocess
 import sys
 from itertools import pairwise
 
-import numpy as np
 import pytest
 import xxhash
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_simdedup.index.bands import Candidates, rotate
+from scrapy_simdedup.index.bands import rotate
 from scrapy_simdedup.methods import FIRST_BAND, METHODS
 from scrapy_simdedup.methods.base import Evidence, Limits, Pair
 from scrapy_simdedup.methods.simhash import Simhash, distance, fingerprint
@@ -156,21 +155,13 @@ def test_simhash_stores_and_reads_back_all_64_bits(value: int) -> None:
         for page in (3, 6, 0, 5, 1, 4, 2)
         for band, key in method.rows(neighbours[page].to_bytes(8, "little"))
     ]
-    bands, keys, pages = zip(*found, strict=True)
-    candidates = Candidates(
-        np.array(bands, dtype=np.intp),
-        np.array(keys, dtype=np.uint64),
-        np.array(pages, dtype=np.int64),
-    )
     for bits in range(7):
-        picked = method.pick(part, 100, Limits(((0, bits),)), candidates)
+        picked = method.pick(part, 100, Limits(((0, bits),)), found)
         assert picked == list(range(bits + 1))
 
 
 def test_equally_near_pages_come_in_the_order_they_were_kept() -> None:
-    pages = np.array([9, 4, 7], dtype=np.int64)
-    keys = np.array([0b100, 0b001, 0b010], dtype=np.uint64)
-    found = Candidates(np.zeros(3, dtype=np.intp), keys, pages)
+    found = [(0, 0b100, 9), (0, 0b001, 4), (0, 0b010, 7)]
     assert Simhash().pick(bytes(8), 100, Limits(), found) == [4, 7, 9]
 
 
@@ -320,9 +311,7 @@ def test_simhash_proposes_and_resemblance_disposes(
 
 
 def test_two_shared_rows_make_a_candidate() -> None:
-    pages = np.array([5, 3, 3, 8, 8, 8, 2], dtype=np.int64)
-    zeros = np.zeros(len(pages))
-    found = Candidates(zeros.astype(np.intp), zeros.astype(np.uint64), pages)
+    found = [(0, 0, page) for page in (5, 3, 3, 8, 8, 8, 2)]
     part = Sketch().sign(Document.from_text(story(1)))
     assert Sketch().pick(part, 60, Limits(), found) == [8, 3]
 
@@ -335,7 +324,7 @@ def test_sketch_rows_are_found_by_the_plan_of_the_same_text() -> None:
     assert [(each.band, each.low) for each in plan.ranges] == rows
     assert all(each.low == each.high for each in plan.ranges)
     # Crowded keys are left out, never answered by reading the whole band.
-    assert plan.scan_band is None
+    assert plan.otherwise is None
 
 
 def test_methods_have_room_for_their_bands() -> None:

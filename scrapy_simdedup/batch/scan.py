@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
 from scrapy_simdedup import workers
 from scrapy_simdedup.analysis import Analysis, Source
 from scrapy_simdedup.batch.read import Record
 from scrapy_simdedup.deduplicator import Deduplicator
+from scrapy_simdedup.index.records import Subject
 from scrapy_simdedup.sites import stored_url
 from scrapy_simdedup.verdict import Verdict
 
@@ -21,46 +22,69 @@ FIELDS = ("url", "status", "original", "distance", "resemblance", "method", "rea
 _AHEAD = 4
 
 
+@dataclass(frozen=True)
+class _Page:
+    """A page on its way: its source where it has one, and its analysis where it needs one."""
+
+    record: Record
+    subject: Subject
+    source: Source | None = None
+    analysis: Future[Analysis] | None = None
+
+
 def scan(records: Iterable[Record], dedup: Deduplicator) -> Iterator[dict[str, Any]]:
     """Judge each page and return one dict of ``FIELDS`` for it, in input order.
 
     Pages are analysed by as many workers as the config has; the decisions do not depend on it.
     """
-    for record, future in _analysed(records, dedup):
-        verdict = _judge(record, future, dedup)
+    for page in _begun(records, dedup):
+        verdict = _judge(page, dedup)
         yield {
-            "url": stored_url(record.url),
+            "url": stored_url(page.record.url),
             **{name: getattr(verdict, name) for name in FIELDS if name != "url"},
         }
 
 
-def _analysed(
-    records: Iterable[Record], dedup: Deduplicator
-) -> Iterator[tuple[Record, Future[Analysis] | None]]:
-    config, recipe = dedup.config, dedup.recipe()
-    waiting: deque[tuple[Record, Future[Analysis] | None]] = deque()
+def _begun(records: Iterable[Record], dedup: Deduplicator) -> Iterator[_Page]:
+    waiting: deque[_Page] = deque()
     for record in records:
-        future = None
-        if not record.reason:
-            source = partial(Source.of, record.html, record.text)
-            future = workers.submit(source, recipe, workers=config.workers, timeout=config.timeout)
-        waiting.append((record, future))
-        if len(waiting) > _AHEAD * max(1, config.workers):
+        waiting.append(_begin(record, dedup))
+        if len(waiting) > _AHEAD * max(1, dedup.config.workers):
             yield waiting.popleft()
     yield from waiting
 
 
-def _judge(record: Record, future: Future[Analysis] | None, dedup: Deduplicator) -> Verdict:
-    subject = dedup.page(record.url, (record.key,))
-    if future is None:
-        verdict = Verdict("skipped", record.reason)
-        dedup.note(subject, verdict)
+def _begin(record: Record, dedup: Deduplicator) -> _Page:
+    if record.reason:
+        return _Page(record, dedup.page(record.url, (record.key,)))
+    source = Source.of(record.html, record.text)
+    subject = dedup.page(record.url, (record.key,), source.digest)
+    if dedup.knows(subject):
+        return _Page(record, subject, source)
+    return _Page(record, subject, source, _analyse(source, dedup))
+
+
+def _analyse(source: Source, dedup: Deduplicator) -> Future[Analysis]:
+    config = dedup.config
+    return workers.submit(
+        lambda: source, dedup.recipe(), workers=config.workers, timeout=config.timeout
+    )
+
+
+def _judge(page: _Page, dedup: Deduplicator) -> Verdict:
+    if page.source is None:
+        verdict = Verdict("skipped", page.record.reason)
+        dedup.note(page.subject, verdict)
         return verdict
+    # Whether or not it was known when it was read, so that the pace decides nothing.
+    known = dedup.recall(page.subject, confirm=True)
+    if known is not None:
+        return known.verdict
     try:
-        analysis = future.result()
+        analysis = (page.analysis or _analyse(page.source, dedup)).result()
     except Exception as error:
-        return dedup.failed(subject, error)
-    return dedup.judge(subject, analysis, confirm=True).verdict
+        return dedup.failed(page.subject, error)
+    return dedup.judge(page.subject, analysis, confirm=True).verdict
 
 
 def summary(counts: Counter[str]) -> str:

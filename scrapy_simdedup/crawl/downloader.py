@@ -14,6 +14,7 @@ from scrapy_simdedup.crawl.guard import LOGGED, META_OPTIONS, META_SCHEDULED, ME
 from scrapy_simdedup.crawl.ledger import Outputs
 from scrapy_simdedup.crawl.names import page_names
 from scrapy_simdedup.crawl.session import Session
+from scrapy_simdedup.digests import content_digest
 from scrapy_simdedup.exceptions import NearDuplicateResponse
 from scrapy_simdedup.verdict import Verdict
 from scrapy_simdedup.workers import WorkTimeoutError
@@ -74,8 +75,11 @@ class SimDedupDownloaderMiddleware:
         names = page_names(session.crawler, request, response)
         assert isinstance(response, TextResponse)
         page = response
+        # The charset of the header decides how the bytes are read.
+        kind = response.headers.get(b"Content-Type") or b""
+        body = content_digest("page", kind, response.body)
         judgement = await session.judge(
-            lambda dedup: dedup.page(page.url, names),
+            lambda dedup: dedup.page(page.url, names, body),
             lambda: Source((page.text,)),
             config,
             patient=False,

@@ -6,14 +6,13 @@ import logging
 from collections.abc import Iterable
 from typing import Any
 
-import xxhash
 from itemadapter import ItemAdapter
 from scrapy import Spider
 from scrapy.crawler import Crawler
 
 from scrapy_simdedup.analysis import Source
 from scrapy_simdedup.crawl.guard import run_by_tool
-from scrapy_simdedup.crawl.session import Session
+from scrapy_simdedup.crawl.session import Naming, Session
 from scrapy_simdedup.crawl.tags import Tagger
 from scrapy_simdedup.deduplicator import Deduplicator
 from scrapy_simdedup.exceptions import NearDuplicateItem
@@ -77,18 +76,15 @@ class SimDedupPipeline:
         """Judge and act on an item; return its claim."""
         session = self._session
         adapter = ItemAdapter(item)
-        html = tuple(_texts(adapter, rule.html))
-        text = tuple(_texts(adapter, rule.text))
-        url, naming = self._naming(adapter, rule, (*html, *text))
-        if not html and not text:
+        source = Source(tuple(_texts(adapter, rule.html)), tuple(_texts(adapter, rule.text)))
+        url, naming = self._naming(adapter, rule, source)
+        if not source.html and not source.text:
             verdict = Verdict("skipped", "no-field")
             await session.note(naming, verdict)
             session.count(f"items/{verdict.label}")
             self._tagger.tag(item, verdict)
             return None
-        judgement = await session.judge(
-            naming, lambda: Source(html, text), session.config, patient=True
-        )
+        judgement = await session.judge(naming, lambda: source, session.config, patient=True)
         if judgement is None:
             session.count("items/skipped/closed")
             return None
@@ -104,12 +100,13 @@ class SimDedupPipeline:
         self._tagger.tag(item, verdict)
         return judgement.claim
 
-    def _naming(self, adapter: ItemAdapter, rule: ItemRule, texts: Iterable[str]) -> Any:
+    def _naming(self, adapter: ItemAdapter, rule: ItemRule, source: Source) -> tuple[str, Naming]:
         """Return the item's URL, and the function that names it to the deduplicator."""
         outputs = self._session.ledger.source(adapter.item)
         url = outputs.url if outputs else ""
         value = adapter.get(rule.key) if rule.key else None
         several = False
+        body = source.digest
         key: str | bytes
         if value is not None and value != "":
             key = str(value)
@@ -118,10 +115,10 @@ class SimDedupPipeline:
             key, several = outputs.names[0], True
         else:
             # From start(), or made anew by an earlier pipeline: nothing names it but its text.
-            key = xxhash.xxh3_128_digest("\n".join(texts).encode("utf-8", "surrogatepass"))
+            key = body
 
         def naming(dedup: Deduplicator) -> Subject:
-            return dedup.item(url, rule.item_class, key, several=several)
+            return dedup.item(url, rule.item_class, key, body, several=several)
 
         return url, naming
 

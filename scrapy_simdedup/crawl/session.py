@@ -7,9 +7,7 @@ The index is opened when the first page needs it, in the thread that judges, and
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
@@ -26,13 +24,11 @@ from scrapy_simdedup.crawl.alarms import Alarms
 from scrapy_simdedup.crawl.compat import result_of, send
 from scrapy_simdedup.crawl.guard import META_SCHEDULED
 from scrapy_simdedup.crawl.ledger import Ledger
-from scrapy_simdedup.crawl.places import index_path, job_name
+from scrapy_simdedup.crawl.opening import OpenIndex
 from scrapy_simdedup.crawl.settlement import Settlement
 from scrapy_simdedup.crawl.summary import summary
 from scrapy_simdedup.deduplicator import Deduplicator
-from scrapy_simdedup.exceptions import IndexUnusable, NearDuplicateItem, SimDedupError
-from scrapy_simdedup.identity import identity_of
-from scrapy_simdedup.index.files import check_place, check_unused, check_usable, move_aside
+from scrapy_simdedup.exceptions import NearDuplicateItem, SimDedupError
 from scrapy_simdedup.index.records import Settled, Subject
 from scrapy_simdedup.judge import Judgement
 from scrapy_simdedup.logs.export import export_run
@@ -42,9 +38,6 @@ from scrapy_simdedup.verdict import Verdict
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
-
-# How long after a failure the index is not tried to be opened again, in seconds.
-_RETRY_SECONDS = 60.0
 
 Naming = Callable[[Deduplicator], Subject]
 
@@ -83,27 +76,18 @@ class Session:
         self.config = Config.from_settings(crawler.settings)
         #: Whether outputs are followed; without that, claims are confirmed as they are made.
         self.follows_outputs = False
-        self._dedup: Deduplicator | None = None
         self._closed = self._ended = False
         self._reason = "failed"
         self._failures = 0
-        self._retry_at = 0.0
-        self._executor = ThreadPoolExecutor(1, thread_name_prefix="simdedup-judge")
-        self._settlement = Settlement(
-            self._executor, self._opened, at_close=self.config.confirm == "close"
-        )
-        self.ledger = Ledger(self._settlement.settle)
         self.alarms = Alarms()
         if not self.config.enabled:
             return
+        self._index = OpenIndex(crawler, self.config, self._announce)
+        self._settlement = Settlement(self._index, at_close=self.config.confirm == "close")
+        self.ledger = Ledger(self._settlement.settle)
         for name, nearest in unknown_settings(crawler.settings).items():
             logger.warning("unknown setting %s%s", name, f": {nearest}?" if nearest else "")
-        self.path = index_path(self.config, crawler)
-        if self.config.reset:
-            check_place(self.path)
-            check_unused(self.path)
-        else:
-            check_usable(self.path, identity_of(self.config))
+        self._index.check()
         connect = crawler.signals.connect
         connect(self._scheduled, signals.request_scheduled)
         connect(self._item_scraped, signals.item_scraped)
@@ -141,44 +125,60 @@ class Session:
     async def judge(
         self, naming: Naming, source: Callable[[], Source], config: Config, *, patient: bool
     ) -> Judgement | None:
-        """Analyse and judge one page or item; None when the crawl is over already.
+        """Judge one page or item, analysed where its body is new; None when the crawl is over.
 
         ``source`` brings the content, in a thread. A ``patient`` caller waits for the claim on
         an original that is not settled yet. Raises WorkTimeoutError, and whatever goes wrong.
         """
         if self._closed:
             return None
-        dedup = await self._open()
-        recipe = dedup.recipe(config)
-        future = workers.submit(
-            source, recipe, workers=self.config.workers, timeout=self.config.timeout
-        )
-        analysis = await result_of(future)
+        dedup = await self._index.open()
+        subject = naming(dedup)
+        confirm = not self.follows_outputs
 
-        def judge(tentative: bool) -> Judgement:
-            judgement = dedup.judge(
-                naming(dedup),
-                analysis,
-                config,
-                confirm=not self.follows_outputs,
-                tentative=tentative,
+        def recall(tentative: bool) -> Judgement | None:
+            return dedup.recall(subject, config, confirm=confirm, tentative=tentative)
+
+        judgement = await self._decide(recall, patient=patient)
+        if judgement is None:
+            analysis = await result_of(
+                workers.submit(
+                    source,
+                    dedup.recipe(config),
+                    workers=self.config.workers,
+                    timeout=self.config.timeout,
+                )
             )
-            if judgement.claim is not None and self.follows_outputs:
+
+            def judge(tentative: bool) -> Judgement:
+                return dedup.judge(subject, analysis, config, confirm=confirm, tentative=tentative)
+
+            judgement = await self._decide(judge, patient=patient)
+        self._collect()
+        return judgement
+
+    async def _decide(
+        self, decide: Callable[[bool], Judgement | None], *, patient: bool
+    ) -> Judgement | None:
+        """Run a step of judging, again where it must wait for somebody else's claim."""
+
+        def step(tentative: bool) -> Judgement | None:
+            judgement = decide(tentative)
+            if judgement and judgement.claim and self.follows_outputs:
                 self._settlement.claimed(judgement.claim)
             return judgement
 
-        judgement = await self._run(lambda: judge(patient))
-        if judgement.tentative:
+        judgement = await self._index.run(lambda: step(patient))
+        if judgement and judgement.tentative:
             await self._settlement.decision(judgement.original_page)
-            judgement = await self._run(lambda: judge(False))
-        self._collect()
+            judgement = await self._index.run(lambda: step(False))
         return judgement
 
     async def note(self, naming: Naming, verdict: Verdict) -> None:
         """Log a verdict that needed no judging."""
         if not self._closed:
-            dedup = await self._open()
-            await self._run(lambda: dedup.note(naming(dedup), verdict))
+            dedup = await self._index.open()
+            await self._index.run(lambda: dedup.note(naming(dedup), verdict))
 
     async def found(
         self, verdict: Verdict, what: str, *, response: Response | None = None, item: Any = None
@@ -198,41 +198,6 @@ class Session:
             response=response,
             item=item,
         )
-
-    async def _run(self, function: Callable[[], T]) -> T:
-        return await result_of(self._executor.submit(function))
-
-    async def _open(self) -> Deduplicator:
-        if self._dedup is not None:
-            return self._dedup
-        announced = await self._run(self._opened_first)
-        if announced is not None:
-            self._announce(*announced)
-        return self._opened()
-
-    def _opened_first(self) -> tuple[Deduplicator, int] | None:
-        """Open the index, in the judging thread; None when somebody else was first."""
-        if self._dedup is not None:
-            return None
-        if time.monotonic() < self._retry_at:
-            raise IndexUnusable(f"{self.path} could not be opened a moment ago")
-        # Until it is open: an index that is locked makes each page wait for its time-out.
-        self._retry_at = time.monotonic() + _RETRY_SECONDS
-        if self.config.reset:
-            aside = move_aside(self.path)
-            if aside is not None:
-                logger.info("SIMDEDUP_RESET: the index so far is now %s", aside)
-        spider = self.crawler.spider
-        dedup = Deduplicator(
-            self.path, self.config, spider=spider.name if spider else "", job=job_name(self.crawler)
-        )
-        known = dedup.originals()
-        self._dedup = dedup
-        return dedup, known
-
-    def _opened(self) -> Deduplicator:
-        assert self._dedup is not None
-        return self._dedup
 
     def _announce(self, dedup: Deduplicator, known: int) -> None:
         self._orphaned(dedup.reaped)
@@ -292,27 +257,27 @@ class Session:
             return
         self._ended = True
         try:
-            if self._dedup is not None:
-                await self._close(self._dedup, self._reason)
+            dedup = self._index.opened
+            if dedup is not None:
+                await self._close(dedup, self._reason)
         except Exception as error:
             self.failed("the end of the crawl", error)
         finally:
-            self._executor.shutdown(wait=False)
+            self._index.stop()
 
     async def _close(self, dedup: Deduplicator, reason: str) -> None:
         feeds = bool(self.crawler.settings.getdict("FEEDS"))
         self._settlement.confirm_at_close(self.stats.get_stats(), feeds=feeds)
-        self._orphaned(await self._run(dedup.release_open))
+        run = self._index.alone
+        self._orphaned(await run(dedup.release_open))
         self._collect()
-        originals = await self._run(dedup.originals)
+        originals = await run(dedup.originals)
         self.stats.set_value("simdedup/index/originals", originals)
         if self.config.export:
             spider = self.crawler.spider
-            path = await self._run(
-                lambda: export_run(dedup.path, dedup.run, self.config.export, spider)
-            )
+            path = await run(lambda: export_run(dedup.path, dedup.run, self.config.export, spider))
             logger.info("scrapy-simdedup: the decisions of this run are in %s", path)
-        await self._run(lambda: dedup.close(reason))
+        await run(lambda: dedup.close(reason))
         self.alarms.closed()
         logger.info(
             "scrapy-simdedup: %s; %s now holds %d originals",

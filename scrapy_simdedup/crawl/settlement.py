@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import Any
 
 from scrapy_simdedup.crawl.compat import result_of
-from scrapy_simdedup.deduplicator import Deduplicator
+from scrapy_simdedup.crawl.opening import OpenIndex
 from scrapy_simdedup.index.records import Claim, Settled
 
 logger = logging.getLogger(__name__)
@@ -20,15 +19,8 @@ _PATIENCE = 10.0
 class Settlement:
     """Confirms and releases claims; ``at_close`` puts confirming off until the feeds are stored."""
 
-    def __init__(
-        self,
-        executor: ThreadPoolExecutor,
-        opened: Callable[[], Deduplicator],
-        *,
-        at_close: bool,
-    ) -> None:
-        self._executor = executor
-        self._opened = opened
+    def __init__(self, index: OpenIndex, *, at_close: bool) -> None:
+        self._index = index
         self._wait_for_close = at_close
         self._at_close: list[Claim] = []
         self._settling: list[Future[Settled]] = []
@@ -46,13 +38,13 @@ class Settlement:
             return
 
         def settle() -> Settled:
-            try:
-                dedup = self._opened()
-                return dedup.confirm([claim]) if keep else dedup.release([claim])
-            finally:
-                self._decided(claim)
+            dedup = self._index.require()
+            return dedup.confirm([claim]) if keep else dedup.release([claim])
 
-        self._settling.append(self._executor.submit(settle))
+        settling = self._index.submit(settle)
+        # Once it is committed, or has failed.
+        settling.add_done_callback(lambda _: self._decided(claim))
+        self._settling.append(settling)
 
     def _decided(self, claim: Claim) -> None:
         undecided = self._undecided.pop(claim.page, None)
@@ -84,4 +76,4 @@ class Settlement:
             logger.warning("a feed was not stored, so the pages of this run do not count as kept")
             return
         claims = self._at_close
-        self._settling.append(self._executor.submit(lambda: self._opened().confirm(claims)))
+        self._settling.append(self._index.submit(lambda: self._index.require().confirm(claims)))

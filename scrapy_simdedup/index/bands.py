@@ -9,15 +9,13 @@ had more, more than ``k`` bits would differ (multi-index hashing, Norouzi et al.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import combinations
 from math import comb
 from typing import NamedTuple
-
-import numpy as np
-import numpy.typing as npt
 
 Rows = Sequence[tuple[int, int]]
 
@@ -29,8 +27,11 @@ ROW_COST = 0.4
 SCAN_COST = 0.001
 SCAN_START = 150.0
 
-# A plan that reads more rows than this has met a crowd of alike fingerprints: scan instead.
-_MOST_ROWS = 4096
+# A range with more rows than this is a crowd of alike fingerprints.
+_MOST_ROWS = 256
+
+# Ranges of a plan that are worth trying before a scan.
+_MOST_RANGES = 256
 
 
 class Range(NamedTuple):
@@ -41,26 +42,37 @@ class Range(NamedTuple):
     high: int
 
 
+Row = tuple[int, int, int]
+"""A row that a plan found: band, unsigned key, page number."""
+
+
+@dataclass(frozen=True)
+class Scan:
+    """Compare all keys of a band with ``key``; wanted are those within ``limit`` bits."""
+
+    band: int
+    key: int
+    limit: int
+
+
 @dataclass(frozen=True)
 class Plan:
-    """What to read: ranges of rows, or every row of ``scan_band``.
+    """Which ranges of rows to read.
 
-    A range that holds more than ``most_rows`` rows is left out where ``scan_band`` is None;
-    else the whole plan falls back to the scan.
+    A range that holds more than ``most_rows`` rows is crowded: then the whole of another plan
+    is read, the one that ``otherwise`` returns; where that is None, the range is left out.
     """
 
     ranges: Sequence[Range]
     most_rows: int = _MOST_ROWS
-    scan_band: int | None = None
+    otherwise: Callable[[], Plan | Scan] | None = None
 
 
-@dataclass(frozen=True)
-class Candidates:
-    """Rows that a plan found, as three arrays of shape ``(rows,)``: band, key, page number."""
-
-    bands: npt.NDArray[np.intp]
-    keys: npt.NDArray[np.uint64]
-    pages: npt.NDArray[np.int64]
+def most_shared(found: Sequence[Row], least: int = 1) -> list[int]:
+    """Return the pages with at least ``least`` rows, those with most first, then first seen."""
+    shared = Counter(page for _, _, page in found)
+    enough = sorted((-count, page) for page, count in shared.items() if count >= least)
+    return [page for _, page in enough]
 
 
 def rotate(value: int, by: int, bits: int = 64) -> int:
@@ -115,19 +127,30 @@ def choose_width(limit: int, size: int, bits: int = 64) -> int:
     return min(costs, key=lambda width: costs[width])
 
 
+@lru_cache(maxsize=1024)
+def _chosen(limit: int, magnitude: int, bits: int) -> int:
+    return choose_width(limit, 1 << magnitude, bits)
+
+
 def plan_hamming(
     value: int, limit: int, size: int, width: int | None = None, *, bits: int = 64
-) -> Plan:
+) -> Plan | Scan:
     """Plan an exact look-up of all fingerprints within ``limit`` bits of ``value``.
 
     A fingerprint of 32 ``bits`` is stored under two rotations, as the upper half of a key.
-    ``size`` is the number of rows in the band; ``width`` forces a plan (16, 32, or 0 for the
-    scan), else the cheapest is chosen. A negative limit finds nothing.
+    ``size`` is the number of rows in the band, of which the power of two counts; ``width``
+    forces a plan (16, 32, or 0 for the scan), else the cheapest is chosen. A negative limit
+    finds nothing. Where alike fingerprints crowd a range, longer prefixes are tried, then the
+    scan.
     """
     if limit < 0:
         return Plan([])
     if width is None:
-        width = choose_width(limit, size, bits)
+        width = _chosen(limit, size.bit_length(), bits)
     if not width:
-        return Plan([], scan_band=0)
-    return Plan(_ranges(value, limit, width, bits), scan_band=0)
+        return Scan(0, value << (64 - bits), limit)
+    wider = 32 if width == 16 and bits == 64 and _range_count(limit, 32, 64) <= _MOST_RANGES else 0
+    return Plan(
+        _ranges(value, limit, width, bits),
+        otherwise=partial(plan_hamming, value, limit, size, wider, bits=bits),
+    )

@@ -11,8 +11,9 @@ import numpy as np
 from scrapy_simdedup.index.bands import Rows
 from scrapy_simdedup.index.records import Claim, Kept, NewPage, Signature, Subject, pack, unpack
 
-# Rows that name a page: band 0 of each space.
+# Rows that name a page, and rows for the digest of its body: the first bands of each space.
 IDENTITY_BAND = 0
+BODY_BAND = 1
 
 # Bands of a space; a space's number is a multiple of this.
 SPACE_BANDS = 1 << 15
@@ -20,7 +21,7 @@ SPACE_BANDS = 1 << 15
 _SIGN = 1 << 63
 
 _COLUMNS = (
-    "id, url, space, run, confirmed, identities, digest, terms, signature, seen,"
+    "id, url, space, run, confirmed, identities, body, digest, terms, signature, seen,"
     " previous IS NOT NULL"
 )
 
@@ -31,6 +32,11 @@ _MOST_IDENTITIES = 8
 def signed(key: int) -> int:
     """Map an unsigned 64-bit key to SQLite's signed integers, keeping the order."""
     return key - _SIGN
+
+
+def unsigned(key: int) -> int:
+    """Undo ``signed``."""
+    return key + _SIGN
 
 
 class Pages:
@@ -64,18 +70,30 @@ class Pages:
         )
         return [_kept(row) for row in rows]
 
+    def with_body(self, subject: Subject) -> list[Kept]:
+        """Return the rows whose content came as the subject's did, byte for byte, oldest first."""
+        if not subject.body:
+            return []
+        rows = self._execute(
+            f"SELECT {_COLUMNS} FROM pages WHERE id IN"  # noqa: S608  (constants)
+            " (SELECT page FROM bands WHERE band = ? AND key = ?) AND body = ? ORDER BY id",
+            (subject.space * SPACE_BANDS + BODY_BAND, _body_key(subject.body), subject.body),
+        )
+        return [_kept(row) for row in rows]
+
     def insert(self, page: NewPage) -> Claim:
         """Store a page with all its rows, provisionally."""
         subject = page.subject
         cursor = self._execute(
-            "INSERT INTO pages (url, space, run, confirmed, replaces, identities, digest, terms,"
-            " signature, seen, visits) VALUES (?, ?, ?, 0, ?, ?, ?, ?, ?, ?, 1)",
+            "INSERT INTO pages (url, space, run, confirmed, replaces, identities, body, digest,"
+            " terms, signature, seen, visits) VALUES (?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, 1)",
             (
                 subject.url,
                 subject.space,
                 self._run,
                 page.replaces,
                 _pack_identities(subject.identities),
+                subject.body,
                 page.digest,
                 page.terms,
                 pack(page.signature),
@@ -86,7 +104,9 @@ class Pages:
         assert number is not None
         self._executemany(
             "INSERT INTO bands VALUES (?, ?, ?)",
-            self._band_rows(number, subject.space, subject.identities, page.signature),
+            self._band_rows(
+                number, subject.space, subject.identities, subject.body, page.signature
+            ),
         )
         return Claim(number, self._run, new=True)
 
@@ -96,9 +116,19 @@ class Pages:
         names = list(dict.fromkeys((asked, *kept.identities)))
         self._execute(
             "UPDATE pages SET seen = ?, previous = coalesce(previous, seen), visits = visits + 1,"
-            " identities = ? WHERE id = ?",
-            (self._run, _pack_identities(names[:_MOST_IDENTITIES]), kept.id),
+            " identities = ?, body = ? WHERE id = ?",
+            (self._run, _pack_identities(names[:_MOST_IDENTITIES]), subject.body, kept.id),
         )
+        if subject.body != kept.body:
+            # The text is the same, the markup around it is not: the new one comes next time.
+            self._executemany(
+                "DELETE FROM bands WHERE band = ? AND key = ? AND page = ?",
+                _body_rows(kept.space, kept.body, kept.id),
+            )
+            self._executemany(
+                "INSERT INTO bands VALUES (?, ?, ?)",
+                _body_rows(subject.space, subject.body, kept.id),
+            )
         band = subject.space * SPACE_BANDS + IDENTITY_BAND
         if asked not in kept.identities:
             self._execute("INSERT INTO bands VALUES (?, ?, ?)", (band, signed(asked), kept.id))
@@ -111,17 +141,31 @@ class Pages:
     def delete(self, page: int) -> None:
         """Remove a page with all its rows; one that is gone already is no error."""
         for kept in self.load([page]):
-            rows = self._band_rows(kept.id, kept.space, kept.identities, kept.signature)
+            rows = self._band_rows(kept.id, kept.space, kept.identities, kept.body, kept.signature)
             self._executemany("DELETE FROM bands WHERE band = ? AND key = ? AND page = ?", rows)
             self._execute("DELETE FROM pages WHERE id = ?", (kept.id,))
 
     def _band_rows(
-        self, page: int, space: int, identities: Iterable[int], signature: Signature
+        self,
+        page: int,
+        space: int,
+        identities: Iterable[int],
+        body: bytes,
+        signature: Signature,
     ) -> set[tuple[int, int, int]]:
         base = space * SPACE_BANDS
         rows = {(base + IDENTITY_BAND, signed(name), page) for name in identities}
+        rows.update(_body_rows(space, body, page))
         rows.update((base + band, signed(key), page) for band, key in self._rows_of(signature))
         return rows
+
+
+def _body_key(body: bytes) -> int:
+    return signed(int.from_bytes(body[:8], "little"))
+
+
+def _body_rows(space: int, body: bytes, page: int) -> list[tuple[int, int, int]]:
+    return [(space * SPACE_BANDS + BODY_BAND, _body_key(body), page)] if body else []
 
 
 def _pack_identities(names: Any) -> bytes:
@@ -129,7 +173,8 @@ def _pack_identities(names: Any) -> bytes:
 
 
 def _kept(row: tuple[Any, ...]) -> Kept:
-    number, url, space, run, confirmed, identities, digest, terms, signature, seen, visited = row
+    number, url, space, run, confirmed, identities, *rest = row
+    body, digest, terms, signature, seen, visited = rest
     return Kept(
         number,
         url,
@@ -137,6 +182,7 @@ def _kept(row: tuple[Any, ...]) -> Kept:
         run,
         bool(confirmed),
         tuple(np.frombuffer(identities, dtype="<u8").tolist()),
+        body,
         digest,
         terms,
         unpack(signature),

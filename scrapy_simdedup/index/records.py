@@ -18,7 +18,8 @@ class Subject:
     ``space`` keeps apart what must never match: pages from items, and sites from each other
     where the scope says so. ``identities`` are 64-bit hashes of the names it goes by; the
     first is the request (or key) that it was asked for by. ``several`` tells that unlike
-    things may go by this identity: the items of one page.
+    things may go by this identity: the items of one page. ``body`` is the digest of its content
+    as it came, 16 bytes, or ``b""`` where that is not known.
     """
 
     kind: Literal["page", "item"]
@@ -26,6 +27,7 @@ class Subject:
     space: int
     identities: tuple[int, ...]
     several: bool = False
+    body: bytes = b""
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,7 @@ class Kept:
     run: int
     confirmed: bool
     identities: tuple[int, ...]
+    body: bytes
     digest: bytes
     terms: int
     signature: Signature

@@ -8,10 +8,15 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from scrapy_simdedup.index.bands import Candidates
 from scrapy_simdedup.index.records import Signature, unpack
 
 _SIGN = np.uint64(1 << 63)
+
+# Rows that are read, and fingerprints that are compared, at a time.
+_CHUNK = 1 << 18
+
+# Of the fingerprints within the limit so many are told, the nearest; more would be one crowd.
+_MOST_FOUND = 256
 
 
 class Column:
@@ -31,33 +36,51 @@ class Column:
         self._connection = connection
         self._space = space
         self._key_of = key_of
+        self._count = 0
+        self._keys: npt.NDArray[np.uint64] = np.empty(0, dtype=np.uint64)
+        self._pages: npt.NDArray[np.int64] = np.empty(0, dtype=np.int64)
         rows = connection.execute("SELECT key, page FROM bands WHERE band = ?", (band,))
-        table = np.array(rows.fetchall(), dtype=np.int64).reshape(-1, 2)
-        self._count = len(table)
-        self._keys: npt.NDArray[np.uint64] = table[:, 0].copy().view(np.uint64) ^ _SIGN
-        self._pages: npt.NDArray[np.int64] = table[:, 1].copy()
-        self._highest = int(self._pages.max()) if self._count else 0
+        while some := rows.fetchmany(_CHUNK):
+            table = np.array(some, dtype=np.int64)
+            self._append(table[:, 0].view(np.uint64) ^ _SIGN, table[:, 1])
+        order = np.argsort(self._pages[: self._count])
+        self._keys, self._pages = self._keys[order], self._pages[order]
+        self._highest = int(self._pages[-1]) if self._count else 0
 
-    def read(self) -> Candidates:
-        """Return every row of the band, in the method's band 0."""
+    def near(self, key: int, limit: int) -> list[tuple[int, int]]:
+        """Return (key, page) of the keys within ``limit`` bits, nearest first, then first seen."""
+        self._update()
+        wanted = np.uint64(key)
+        places, distances = [], []
+        for start in range(0, self._count, _CHUNK):
+            keys = self._keys[start : min(start + _CHUNK, self._count)]
+            apart = np.bitwise_count(keys ^ wanted)
+            found = np.flatnonzero(apart <= limit)
+            places.append(found + start)
+            distances.append(apart[found])
+        if not places:
+            return []
+        place = np.concatenate(places)
+        nearest = place[np.argsort(np.concatenate(distances), kind="stable")[:_MOST_FOUND]]
+        return list(zip(self._keys[nearest].tolist(), self._pages[nearest].tolist(), strict=True))
+
+    def _update(self) -> None:
         rows = self._connection.execute(
             "SELECT id, signature FROM pages WHERE id > ? AND space = ? ORDER BY id",
             (self._highest, self._space),
         ).fetchall()
-        for number, signature in rows:
-            self._append(self._key_of(unpack(signature)), number)
-        return Candidates(
-            np.zeros(self._count, dtype=np.intp),
-            self._keys[: self._count],
-            self._pages[: self._count],
-        )
+        if rows:
+            keys = [self._key_of(unpack(signature)) for _, signature in rows]
+            pages = [number for number, _ in rows]
+            self._append(np.array(keys, dtype=np.uint64), np.array(pages, dtype=np.int64))
+            self._highest = pages[-1]
 
-    def _append(self, key: int, page: int) -> None:
-        if self._count == len(self._keys):
-            room = max(1024, self._count // 2)
-            self._keys = np.concatenate([self._keys, np.zeros(room, dtype=np.uint64)])
-            self._pages = np.concatenate([self._pages, np.zeros(room, dtype=np.int64)])
-        self._keys[self._count] = key
-        self._pages[self._count] = page
-        self._count += 1
-        self._highest = page
+    def _append(self, keys: npt.NDArray[np.uint64], pages: npt.NDArray[np.int64]) -> None:
+        end = self._count + len(keys)
+        if end > len(self._keys):
+            more = max(end, 1024, self._count // 2 * 3) - len(self._keys)
+            self._keys = np.concatenate([self._keys, np.zeros(more, dtype=np.uint64)])
+            self._pages = np.concatenate([self._pages, np.zeros(more, dtype=np.int64)])
+        self._keys[self._count : end] = keys
+        self._pages[self._count : end] = pages
+        self._count = end

@@ -54,6 +54,7 @@ def m001_initial(db: Database) -> None:
             confirmed INTEGER NOT NULL,
             replaces INTEGER,
             identities BLOB NOT NULL,
+            body BLOB NOT NULL,
             digest BLOB NOT NULL,
             terms INTEGER NOT NULL,
             signature BLOB NOT NULL,
@@ -102,6 +103,17 @@ def m001_initial(db: Database) -> None:
     db.execute(
         "CREATE INDEX decisions_original ON decisions(original_page)"
         " WHERE original_page IS NOT NULL"
+    )
+    db.execute(
+        """
+        CREATE TABLE bodies (
+            body BLOB NOT NULL,
+            space INTEGER NOT NULL,
+            rules INTEGER NOT NULL,
+            decision INTEGER NOT NULL,
+            PRIMARY KEY (body, space, rules)
+        ) WITHOUT ROWID
+        """
     )
     db.execute("PRAGMA user_version = 1")
     db.create_view(

@@ -9,28 +9,35 @@ from __future__ import annotations
 import json
 import logging
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from filelock import FileLock
 
 from scrapy_simdedup.exceptions import IndexUnusable
 from scrapy_simdedup.index import schema
-from scrapy_simdedup.index.bands import Candidates, Plan, Range, Rows
+from scrapy_simdedup.index.bands import Rows
+from scrapy_simdedup.index.bodies import Bodies
+from scrapy_simdedup.index.checkpoint import Checkpointer
 from scrapy_simdedup.index.claims import Claims
 from scrapy_simdedup.index.files import check_usable
-from scrapy_simdedup.index.pages import SPACE_BANDS, Pages, signed
+from scrapy_simdedup.index.lookup import Lookup
+from scrapy_simdedup.index.pages import Pages
 from scrapy_simdedup.index.records import Signature
 from scrapy_simdedup.index.runs import RunLock, is_alive
-from scrapy_simdedup.index.scan import Column
+from scrapy_simdedup.index.transactions import LOCK_SECONDS, Transactions
 
 logger = logging.getLogger(__name__)
 
-_LOCK_SECONDS = 30.0
+# Bytes of a page of the file. A judgement writes to some thirty of them, whole ones: smaller
+# pages make for faster commits, down to where a kept page's row fills one.
+_PAGE_BYTES = 2048
+
+# The part of the file that is read as memory, in bytes. Its pages count as this process's while
+# they stay in the system's cache, so it is bounded.
+_MAPPED = 64 << 20
 
 
 def now() -> str:
@@ -55,19 +62,24 @@ class SqliteIndex:
         job: str = "",
         settings: str = "{}",
         versions: str = "{}",
+        cache: int = 64 << 20,
     ) -> None:
         self.path = path.absolute()
         check_usable(self.path, identity)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._lock = RunLock(self.path)
-        self._rows_of = rows_of
-        self._columns: dict[int, Column] = {}
-        self.full_keys = 0
+        self._checkpointer = Checkpointer(self.path)
         try:
             self.connection = sqlite3.connect(
-                self.path, timeout=_LOCK_SECONDS, isolation_level=None, check_same_thread=False
+                self.path, timeout=LOCK_SECONDS, isolation_level=None, check_same_thread=False
             )
-            self._prepare(identity)
+            self._prepare(identity, cache)
+            self._lookup = Lookup(self.connection, rows_of)
+            #: Return the rows that a method's plan asks for.
+            self.find = self._lookup.find
+            transactions = Transactions(self.connection, self._lookup.forget)
+            #: Run a block as one transaction; join the transactions of a block.
+            self.write, self.together = transactions.write, transactions.together
             self._lock.acquire()
             with self.write():
                 self.run = self._begin_run(spider, job, settings, versions)
@@ -81,15 +93,18 @@ class SqliteIndex:
             )
         )
         self.pages = Pages(self.connection, self.run, rows_of)
+        self.bodies = Bodies(self.connection)
         self.claims = Claims(self.connection, self.run, self.is_alive, self.pages.delete)
         with self.write():
             #: What runs that died left behind, released just now.
             self.reaped = self.claims.reap()
+        self._checkpointer.start()
 
-    def _prepare(self, identity: dict[str, Any]) -> None:
+    def _prepare(self, identity: dict[str, Any], cache: int) -> None:
         execute = self.connection.execute
         # Two processes may come to a new file at once; its tables are made by one of them.
-        with FileLock(self.path.with_name(self.path.name + ".lock"), timeout=_LOCK_SECONDS):
+        with FileLock(self.path.with_name(self.path.name + ".lock"), timeout=LOCK_SECONDS):
+            execute(f"PRAGMA page_size = {_PAGE_BYTES}")
             mode = execute("PRAGMA journal_mode = WAL").fetchone()[0]
             schema.refuse_foreign(self.connection, self.path)
             schema.migrate(self.connection)
@@ -104,8 +119,11 @@ class SqliteIndex:
             )
         execute("PRAGMA synchronous = NORMAL")
         execute("PRAGMA foreign_keys = OFF")
-        execute("PRAGMA cache_size = -65536")
-        execute("PRAGMA mmap_size = 1073741824")
+        execute(f"PRAGMA cache_size = -{cache >> 10}")
+        execute(f"PRAGMA mmap_size = {_MAPPED}")
+        execute("PRAGMA wal_autocheckpoint = 0")
+        # From here on it is ``Transactions`` that waits for others.
+        execute("PRAGMA busy_timeout = 1")
 
     def _begin_run(self, spider: str, job: str, settings: str, versions: str) -> int:
         cursor = self.connection.execute(
@@ -119,8 +137,7 @@ class SqliteIndex:
 
     def close(self, reason: str) -> None:
         """End the run and close the file; open claims are released first. Idempotent."""
-        if self.connection is None:
-            return
+        self._checkpointer.stop()
         try:
             with self.write():
                 self.claims.release_open()
@@ -130,18 +147,6 @@ class SqliteIndex:
         finally:
             self.connection.close()
             self._lock.release()
-
-    @contextmanager
-    def write(self) -> Iterator[None]:
-        """Run a block as one transaction, alone with the file; roll back if it raises."""
-        self.connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            if self.connection.in_transaction:
-                self.connection.execute("ROLLBACK")
-            raise
-        self.connection.execute("COMMIT")
 
     def is_alive(self, run: int) -> bool:
         """Tell whether a run still runs: it is this one, or its process holds its lock."""
@@ -161,48 +166,17 @@ class SqliteIndex:
         """Return how many pages and items the index holds."""
         return int(self.connection.execute("SELECT count(*) FROM pages").fetchone()[0])
 
-    def find(self, space: int, first_band: int, plan: Plan) -> Candidates:
-        """Return the rows that a method's plan asks for, in the method's own band numbers."""
-        rows: list[tuple[int, int, int]] = []
-        for each in plan.ranges:
-            got = self._range(space * SPACE_BANDS + first_band, each, plan.most_rows + 1)
-            if plan.scan_band is None and len(got) > plan.most_rows:
-                self.full_keys += 1
-                continue
-            rows += got
-            if plan.scan_band is not None and len(rows) > plan.most_rows:
-                return self._scan(space, first_band + plan.scan_band)
-        if plan.scan_band is not None and not plan.ranges:
-            return self._scan(space, first_band + plan.scan_band)
-        table = np.array(rows, dtype=np.int64).reshape(-1, 3)
-        return Candidates(
-            table[:, 0].astype(np.intp),
-            table[:, 1].copy().view(np.uint64) ^ np.uint64(1 << 63),
-            table[:, 2],
-        )
+    def log(self, values: Sequence[Any]) -> int:
+        """Append a decision: the values of all columns but id, run and time, in order.
 
-    def _range(self, base: int, each: Range, most: int) -> list[tuple[int, int, int]]:
-        return self.connection.execute(
-            f"SELECT {each.band}, key, page FROM bands"  # noqa: S608  (a number of ours)
-            " WHERE band = ? AND key BETWEEN ? AND ? LIMIT ?",
-            (base + each.band, signed(each.low), signed(each.high), most),
-        ).fetchall()
-
-    def log(self, values: Sequence[Any]) -> None:
-        """Append a decision: the values of all columns but id, run and time, in order."""
-        self.connection.execute(
+        Returns its number.
+        """
+        cursor = self.connection.execute(
             "INSERT INTO decisions (run, time, kind, url, status, reason, original, original_page,"
             " distance, max_distance, resemblance, containment, method, nearest, terms)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (self.run, now(), *values),
         )
-
-    def _scan(self, space: int, band: int) -> Candidates:
-        number = space * SPACE_BANDS + band
-        if number not in self._columns:
-
-            def key_of(signature: Signature) -> int:
-                return next(key for at, key in self._rows_of(signature) if at == band)
-
-            self._columns[number] = Column(self.connection, space, number, key_of)
-        return self._columns[number].read()
+        number = cursor.lastrowid
+        assert number is not None
+        return number

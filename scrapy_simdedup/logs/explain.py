@@ -11,7 +11,7 @@ import numpy as np
 from scrapy_simdedup.compare import Rules, evidence_of
 from scrapy_simdedup.config import PREFIX, Config
 from scrapy_simdedup.guards import facts
-from scrapy_simdedup.index.bands import Candidates
+from scrapy_simdedup.index.bands import Scan
 from scrapy_simdedup.index.records import Kept
 from scrapy_simdedup.logs.sides import Side, Told, told
 from scrapy_simdedup.methods import METHODS, piecewise
@@ -136,8 +136,10 @@ def _judge(kept: Side, new: Side, config: Config) -> _Finding:
 
 def _evidence(kept: Side, new: Side, rules: Rules) -> Evidence:
     if new.analysis is not None:
-        row = Kept(0, kept.name, 0, 0, True, (), kept.digest, kept.terms, kept.signature, 0, False)
-        return evidence_of(new.analysis, row, rules)
+        row = Kept(
+            0, kept.name, 0, 0, True, (), b"", kept.digest, kept.terms, kept.signature, 0, False
+        )
+        return evidence_of(new.analysis, row, rules, shares=True)
     part = rules.fingerprint.part_name
     shared = _estimate(kept, new)
     return Evidence(
@@ -175,17 +177,12 @@ def _proposes(name: str, kept: Side, new: Side, limits: Limits) -> bool:
     part = new.signature[method.part_name]
     plan = method.plan(part, new.terms, limits, 1)
     rows = [
-        (band, key)
+        (band, key, 0)
         for band, key in method.rows(kept.signature[method.part_name])
-        if plan.scan_band is not None
+        if isinstance(plan, Scan)
         or any(each.band == band and each.low <= key <= each.high for each in plan.ranges)
     ]
-    found = Candidates(
-        np.array([band for band, _ in rows], dtype=np.intp),
-        np.array([key for _, key in rows], dtype=np.uint64),
-        np.zeros(len(rows), dtype=np.int64),
-    )
-    return bool(rows and method.pick(part, new.terms, limits, found))
+    return bool(rows and method.pick(part, new.terms, limits, rows))
 
 
 def _measures(kept: Side, new: Side, config: Config, evidence: Evidence) -> Measures:

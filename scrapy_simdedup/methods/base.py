@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from scrapy_simdedup.index.bands import Candidates, Plan, Rows
+from scrapy_simdedup.index.bands import Plan, Row, Rows, Scan
 from scrapy_simdedup.text.document import Document
 
 
@@ -32,6 +32,11 @@ class Limits:
     def distance_for(self, terms: int) -> int:
         """Return the bit limit for a text of that many distinct terms, -1 where there is none."""
         return next((bits for least, bits in self.distances if terms >= least), -1)
+
+    @property
+    def guarded(self) -> bool:
+        """Whether numbers or names have a say."""
+        return self.numbers > 0 or self.names > 0
 
     @property
     def verified(self) -> bool:
@@ -100,10 +105,10 @@ class Method(Protocol):
     def rows(self, part: bytes) -> Rows:
         """Return the rows to store for a signature part."""
 
-    def plan(self, part: bytes, terms: int, limits: Limits, size: int) -> Plan:
+    def plan(self, part: bytes, terms: int, limits: Limits, size: int) -> Plan | Scan:
         """Return which rows may belong to near pages, in an index of ``size`` pages."""
 
-    def pick(self, part: bytes, terms: int, limits: Limits, found: Candidates) -> Sequence[int]:
+    def pick(self, part: bytes, terms: int, limits: Limits, found: Sequence[Row]) -> Sequence[int]:
         """Return the numbers of candidate pages among the rows found, best first."""
 
     def accepts(self, pair: Pair, limits: Limits) -> bool:

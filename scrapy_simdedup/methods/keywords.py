@@ -18,7 +18,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from scrapy_simdedup.index.bands import Candidates, Plan, Range, Rows
+from scrapy_simdedup.index.bands import Plan, Range, Row, Rows
 from scrapy_simdedup.methods.base import Limits, Pair
 from scrapy_simdedup.text.document import Document
 from scrapy_simdedup.text.normalise import normalise
@@ -96,9 +96,9 @@ class Keywords:
         ranges = [Range(band, key, key) for band, key in self.rows(part)]
         return Plan(ranges, most_rows=_MOST_ROWS)
 
-    def pick(self, part: bytes, terms: int, limits: Limits, found: Candidates) -> Sequence[int]:
+    def pick(self, part: bytes, terms: int, limits: Limits, found: Sequence[Row]) -> list[int]:
         """Return the pages with that digest, first seen first."""
-        return [int(page) for page in np.unique(found.pages)]
+        return sorted({page for _, _, page in found})
 
     def accepts(self, pair: Pair, limits: Limits) -> bool:
         """Tell whether the rule holds for two pages."""

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 import xxhash
 
-from scrapy_simdedup.index.bands import Candidates, Plan, Range, Rows
+from scrapy_simdedup.index.bands import Plan, Range, Row, Rows, most_shared
 from scrapy_simdedup.methods.base import Limits, Pair
 from scrapy_simdedup.text.document import Document
 from scrapy_simdedup.text.normalise import normalise
@@ -82,11 +82,9 @@ class Piecewise:
         ranges = [Range(band, key, key) for band, key in self.rows(part)]
         return Plan(ranges, most_rows=_MOST_ROWS)
 
-    def pick(self, part: bytes, terms: int, limits: Limits, found: Candidates) -> Sequence[int]:
+    def pick(self, part: bytes, terms: int, limits: Limits, found: Sequence[Row]) -> list[int]:
         """Return the pages that share rows, most shared first."""
-        pages, common = np.unique(found.pages, return_counts=True)
-        order = np.lexsort((pages, -common))[:_MOST_CANDIDATES]
-        return [int(page) for page in pages[order]]
+        return most_shared(found)[:_MOST_CANDIDATES]
 
     def accepts(self, pair: Pair, limits: Limits) -> bool:
         """Tell whether at least m of N segments are shared, in proportion on a smaller page."""

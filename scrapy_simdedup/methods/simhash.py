@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from scrapy_simdedup.index.bands import Candidates, Plan, Rows, plan_hamming, rotate
+from scrapy_simdedup.index.bands import Plan, Row, Rows, Scan, plan_hamming, rotate
 from scrapy_simdedup.methods.base import Limits, Pair
 from scrapy_simdedup.text.document import Document, Hashes
 
@@ -31,12 +31,11 @@ def simhash(hashes: Hashes, weights: npt.NDArray[np.int64], bits: int) -> int:
     """
     if not len(hashes):
         return 0
-    votes = np.unpackbits(
-        hashes.astype("<u8").view(np.uint8).reshape(-1, 8), axis=1, bitorder="little"
-    )
-    # float64 is exact here: sums of integers stay far below 2**53.
-    ayes = weights.astype(np.float64) @ votes.astype(np.float64)
-    set_bits = (2 * ayes > weights.sum()).astype(np.uint8)
+    votes = np.unpackbits(hashes.astype("<u8").view(np.uint8), bitorder="little").reshape(-1, 64)
+    # float32 is fast, and exact here: the weights of a text of a million characters add up to
+    # less than 2**24.
+    ayes = weights.astype(np.float32) @ votes.astype(np.float32)
+    set_bits = 2 * ayes > weights.sum()
     value = int(np.packbits(set_bits, bitorder="little").view("<u8")[0])
     return value & ((1 << bits) - 1)
 
@@ -71,22 +70,21 @@ class Simhash:
         """Return how many bits a text of so many distinct terms may differ in."""
         return limits.distance_for(terms)
 
-    def plan(self, part: bytes, terms: int, limits: Limits, size: int) -> Plan:
+    def plan(self, part: bytes, terms: int, limits: Limits, size: int) -> Plan | Scan:
         """Return the cheapest exact plan for this text's limit in an index of ``size`` pages."""
         value, bits = int.from_bytes(part, "little"), 8 * len(part)
         return plan_hamming(value, self.limit(limits, terms), size, bits=bits)
 
-    def pick(self, part: bytes, terms: int, limits: Limits, found: Candidates) -> list[int]:
+    def pick(self, part: bytes, terms: int, limits: Limits, found: Sequence[Row]) -> list[int]:
         """Return the pages within the limit, nearest first, ties by first seen."""
-        if not len(found.pages):
-            return []
-        # The dtype matters: left to itself, numpy makes floats of integers on both sides of 2**63.
-        rotated = np.array([key for _, key in self.rows(part)], dtype=np.uint64)
-        apart = np.bitwise_count(found.keys ^ rotated[found.bands])
-        near = apart <= self.limit(limits, terms)
-        pages, apart = found.pages[near], apart[near]
-        order = np.lexsort((pages, apart))
-        return list(dict.fromkeys(pages[order].tolist()))[:_MOST_CANDIDATES]
+        rotated = [key for _, key in self.rows(part)]
+        limit = self.limit(limits, terms)
+        near = sorted(
+            (apart, page)
+            for band, key, page in found
+            if (apart := (key ^ rotated[band]).bit_count()) <= limit
+        )
+        return list(dict.fromkeys(page for _, page in near))[:_MOST_CANDIDATES]
 
     def within(self, pair: Pair, limits: Limits) -> bool:
         """Tell whether the distance is within the smaller limit of the two texts."""

@@ -9,12 +9,13 @@ the old one, and how much of the old one is in the new page.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from scrapy_simdedup.index.bands import Candidates, Plan, Range, Rows
+from scrapy_simdedup.index.bands import Plan, Range, Row, Rows, most_shared
 from scrapy_simdedup.methods.base import Limits, Pair
 from scrapy_simdedup.text.document import Document, Hashes
 
@@ -62,23 +63,26 @@ def overlap(shingles: Hashes, part: bytes) -> Overlap:
     size, largest = int(header["size"]), header["largest"]
     if not size or not len(shingles):
         return Overlap(0.0, 0.0, PARTS)
-    inside = shingles <= largest
-    known = np.zeros(len(shingles), dtype=bool)
-    known[inside] = np.isin(_tags(shingles[inside]), tags)
-    hits, sampled = int(known.sum()), int(inside.sum())
-    if not hits:
+    inside = np.flatnonzero(shingles <= largest)
+    in_sample = np.zeros(1 << 16, dtype=bool)
+    in_sample[tags] = True
+    known = inside[in_sample[_tags(shingles[inside])]]
+    if not len(known):
         return Overlap(0.0, 0.0, PARTS)
     # Tags of 16 bits can meet by chance; no more shingles are shared than the sample holds.
-    hits = min(hits, len(tags))
-    containment = hits / sampled
+    hits = min(len(known), len(tags))
+    containment = hits / len(inside)
     common = min(containment * len(shingles), hits / len(tags) * size, size, len(shingles))
     resemblance = common / (size + len(shingles) - common)
-    new_parts = 0
-    for piece_inside, piece_known in zip(
-        np.array_split(inside, PARTS), np.array_split(known, PARTS), strict=True
-    ):
-        new_parts += int(piece_known.sum()) < _KNOWN_SHARE * int(piece_inside.sum())
-    return Overlap(resemblance, containment, new_parts)
+    new = _in_parts(known, len(shingles)) < _KNOWN_SHARE * _in_parts(inside, len(shingles))
+    return Overlap(resemblance, containment, int(new.sum()))
+
+
+def _in_parts(places: npt.NDArray[np.intp], length: int) -> npt.NDArray[np.intp]:
+    """Count the places in each of eight equal parts; the first ones take what is left over."""
+    whole, more = divmod(length, PARTS)
+    ends = [whole * part + min(part, more) for part in range(1, PARTS)]
+    return np.diff(np.searchsorted(places, ends), prepend=0, append=len(places))
 
 
 def resembles(found: Overlap, limits: Limits) -> bool:
@@ -119,8 +123,8 @@ class Sketch:
     def sign(self, document: Document) -> bytes:
         """Return header, row keys and tags: 14 + 4 * rows + 2 * tags bytes, 334 at most."""
         shingles = document.shingles(SHINGLE)
-        sample = np.sort(shingles)[:SAMPLE]
-        rows = np.sort(document.shingles(_ROW_SHINGLE))[:_ROWS]
+        sample = document.smallest_shingles(SHINGLE, SAMPLE)
+        rows = document.smallest_shingles(_ROW_SHINGLE, _ROWS)
         header = np.zeros(1, dtype=_HEADER)
         header["size"] = len(shingles)
         header["rows"] = len(rows)
@@ -138,13 +142,9 @@ class Sketch:
         ranges = [Range(band, key, key) for band, key in self.rows(part)]
         return Plan(ranges, most_rows=_MOST_ROWS)
 
-    def pick(self, part: bytes, terms: int, limits: Limits, found: Candidates) -> list[int]:
+    def pick(self, part: bytes, terms: int, limits: Limits, found: Sequence[Row]) -> list[int]:
         """Return the pages that share at least two row keys, most shared first."""
-        pages, shared = np.unique(found.pages, return_counts=True)
-        enough = shared >= _SHARED
-        pages, shared = pages[enough], shared[enough]
-        order = np.lexsort((pages, -shared))[:_MOST_CANDIDATES]
-        return [int(page) for page in pages[order]]
+        return most_shared(found, _SHARED)[:_MOST_CANDIDATES]
 
     def accepts(self, pair: Pair, limits: Limits) -> bool:
         """Tell whether the new page brings too little that the kept one lacks."""

@@ -1,0 +1,107 @@
+"""A crawler's index: opened when the first page needs it, used and closed in one thread."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import TypeVar
+
+from scrapy.crawler import Crawler
+
+from scrapy_simdedup.config import Config
+from scrapy_simdedup.crawl.compat import result_of
+from scrapy_simdedup.crawl.judging import JudgingThread
+from scrapy_simdedup.crawl.places import index_path, job_name
+from scrapy_simdedup.deduplicator import Deduplicator
+from scrapy_simdedup.exceptions import IndexUnusable
+from scrapy_simdedup.identity import identity_of
+from scrapy_simdedup.index.files import check_place, check_unused, check_usable, move_aside
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+# How long after a failure the index is not tried to be opened again, in seconds.
+_RETRY_SECONDS = 60.0
+
+
+class OpenIndex:
+    """Opens the index once, and runs what is done with it.
+
+    ``announce`` is called when it is open, on the event loop's thread, with the number of
+    originals that it holds.
+    """
+
+    def __init__(
+        self, crawler: Crawler, config: Config, announce: Callable[[Deduplicator, int], None]
+    ) -> None:
+        self._crawler = crawler
+        self._config = config
+        self._announce = announce
+        self._thread = JudgingThread(lambda: self.require().together())
+        self._retry_at = 0.0
+        self.path = index_path(config, crawler)
+        #: The open index, None before it was needed.
+        self.opened: Deduplicator | None = None
+
+    def check(self) -> None:
+        """Raise IndexUnusable where the index could not be opened. Changes nothing."""
+        if self._config.reset:
+            check_place(self.path)
+            check_unused(self.path)
+        else:
+            check_usable(self.path, identity_of(self._config))
+
+    async def open(self) -> Deduplicator:
+        """Return the index, opened by the first call. Raises IndexUnusable."""
+        if self.opened is None:
+            known = await self.alone(self._open)
+            if known is not None:
+                self._announce(self.require(), known)
+        return self.require()
+
+    def require(self) -> Deduplicator:
+        """Return the index, which is open."""
+        assert self.opened is not None
+        return self.opened
+
+    def submit(self, job: Callable[[], T]) -> Future[T]:
+        """Run a job that may share its commit with others; its future waits for the commit."""
+        return self._thread.submit(job)
+
+    async def run(self, job: Callable[[], T]) -> T:
+        """Run a job that may share its commit with others, and wait for both."""
+        return await result_of(self._thread.submit(job))
+
+    async def alone(self, job: Callable[[], T]) -> T:
+        """Run a job outside any transaction, and wait for it."""
+        return await result_of(self._thread.alone(job))
+
+    def stop(self) -> None:
+        """Take no more jobs."""
+        self._thread.stop()
+
+    def _open(self) -> int | None:
+        """Open the index, in its thread; None when somebody else was first."""
+        if self.opened is not None:
+            return None
+        if time.monotonic() < self._retry_at:
+            raise IndexUnusable(f"{self.path} could not be opened a moment ago")
+        # Until it is open: an index that is locked makes each page wait for its time-out.
+        self._retry_at = time.monotonic() + _RETRY_SECONDS
+        if self._config.reset:
+            aside = move_aside(self.path)
+            if aside is not None:
+                logger.info("SIMDEDUP_RESET: the index so far is now %s", aside)
+        spider = self._crawler.spider
+        dedup = Deduplicator(
+            self.path,
+            self._config,
+            spider=spider.name if spider else "",
+            job=job_name(self._crawler),
+        )
+        known = dedup.originals()
+        self.opened = dedup
+        return known
