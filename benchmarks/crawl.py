@@ -129,7 +129,7 @@ def compare(bench: Bench, workers: Sequence[int], repeat: int) -> dict[str, Any]
     found = {}
     for count in workers:
         own = product(runs[count])
-        found[str(count)] = {"product": own, "peers": peers(runs[count])}
+        found[str(count)] = {"product": own, **peers(runs[count])}
         print(f"\n{count} workers, medians of {repeat}\n\n{crawl_table(runs[count])}\n")
         print(ratio_lines(own))
     for name in (FIRST, SECOND):
@@ -165,7 +165,7 @@ def grow(bench: Bench, workers: int, pages: int) -> dict[str, Any]:
     ]
     print(table(["MB", f"after {mark} pages", f"after {pages}", "per 1,000 pages"], rows))
     print(f"{found[FIRST]['per_second']:.1f} pages/s with the plugin: {bench.statuses[FIRST]}")
-    return {"product": found.pop(FIRST), "peers": found}
+    return {"product": found.pop(FIRST), **found}
 
 
 def main() -> None:

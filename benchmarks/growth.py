@@ -91,9 +91,12 @@ def main() -> None:
     if options.plot:
         options.plot.write_text(plot(found), encoding="utf-8")
     if options.json:
+        # The figures of the largest index by their names, and those of all sizes.
         written = {
-            name: {str(pages): rounded(figures) for pages, figures in by_size.items()}
+            name: rounded(by_size[max(by_size)])
+            | {"by_pages": {str(pages): rounded(each) for pages, each in by_size.items()}}
             for name, by_size in found.items()
+            if by_size
         }
         meta = {
             "seed": SEED,

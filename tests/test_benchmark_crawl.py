@@ -39,15 +39,16 @@ def test_contestants_and_counts(tmp_path):
         (folder / f"{number}.html").write_bytes(html)
     corpus = str(tmp_path / "corpus")
     printed, found = crawl(tmp_path, "--pages", corpus, "--repeat", "1", "--workers", "1,0")
-    assert set(found["peers"]) == {"scrapy alone", "extraction alone", "bare trafilatura"}
+    contestants = {"product", "scrapy alone", "extraction alone", "bare trafilatura"}
+    assert set(found) == contestants | {"by_workers", "runs", "meta"}
     assert set(found["product"]) >= CRAWLS | {f"second_{name}" for name in CRAWLS}
     assert found["product"]["with_over_extraction"] > 0
     assert found["product"]["second_speedup"] > 0
     for name in ("scrapy alone", "extraction alone"):
-        assert set(found["peers"][name]) >= CRAWLS
-    assert set(found["peers"]["bare trafilatura"]) == {"per_second", "ms_a_page"}
+        assert set(found[name]) >= CRAWLS
+    assert set(found["bare trafilatura"]) == {"per_second", "ms_a_page"}
     assert set(found["by_workers"]) == {"1", "0"}
-    assert found["by_workers"]["1"] == {key: found[key] for key in ("product", "peers")}
+    assert found["by_workers"]["1"] == {key: found[key] for key in contestants}
     meta = found["meta"]
     assert (meta["pages"], meta["workers"], meta["made_up"]) == (PAGES, [1, 0], False)
     assert {name: sum(told.values()) for name, told in meta["statuses"].items()} == dict.fromkeys(
@@ -66,7 +67,7 @@ def test_memory_mode(tmp_path):
     assert found["meta"]["pages"] == 40
     assert sum(found["meta"]["statuses"]["first crawl"].values()) == 40
     assert set(found["product"]) >= {"rss_mb", "rss_mb_after_4", "rss_mb_per_1000", "peak_rss_mb"}
-    assert set(found["peers"]) == {"scrapy alone"}
+    assert set(found) == {"product", "scrapy alone", "meta"}
 
 
 def test_sets_take_turns(tmp_path):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from scrapy_simdedup.index.bands import Plan, Range, Row, Rows, Scan
-from scrapy_simdedup.index.pages import SPACE_BANDS, signed, unsigned
+from scrapy_simdedup.index.pages import SIGN, SPACE_BANDS
 from scrapy_simdedup.index.records import Signature
 from scrapy_simdedup.index.scan import Column
 
@@ -61,7 +61,7 @@ class Lookup:
         values = [
             value
             for band, low, high in ranges
-            for value in (base + band, signed(low), signed(high))
+            for value in (base + band, low - SIGN, high - SIGN)
         ]
         statement = _statement(len(ranges), most + 1)
         got = self._connection.execute(statement, values).fetchall()
@@ -70,7 +70,7 @@ class Lookup:
             counts = Counter(part for part, _, _ in got)
             full = {part for part, count in counts.items() if count > most}
         rows = [
-            (ranges[part].band, unsigned(key), page) for part, key, page in got if part not in full
+            (ranges[part][0], key + SIGN, page) for part, key, page in got if part not in full
         ]
         return rows, len(full)
 

@@ -18,7 +18,8 @@ BODY_BAND = 1
 # Bands of a space; a space's number is a multiple of this.
 SPACE_BANDS = 1 << 15
 
-_SIGN = 1 << 63
+# What is taken off an unsigned key to make it one of SQLite's signed integers.
+SIGN = 1 << 63
 
 _COLUMNS = (
     "id, url, space, run, confirmed, identities, body, digest, terms, signature, seen,"
@@ -31,12 +32,7 @@ _MOST_IDENTITIES = 8
 
 def signed(key: int) -> int:
     """Map an unsigned 64-bit key to SQLite's signed integers, keeping the order."""
-    return key - _SIGN
-
-
-def unsigned(key: int) -> int:
-    """Undo ``signed``."""
-    return key + _SIGN
+    return key - SIGN
 
 
 class Pages:
@@ -51,35 +47,34 @@ class Pages:
         self._rows_of = rows_of
 
     def load(self, pages: Sequence[int]) -> list[Kept]:
-        """Return the pages of those numbers that the index still holds."""
+        """Return the pages of those numbers that the index still holds, oldest first."""
         marks = ",".join("?" * len(pages))
         rows = self._execute(
-            f"SELECT {_COLUMNS} FROM pages WHERE id IN ({marks})",  # noqa: S608  (marks only)
+            f"SELECT {_COLUMNS} FROM pages WHERE id IN ({marks}) ORDER BY id",  # noqa: S608  (marks)
             list(pages),
         )
         return [_kept(row) for row in rows]
 
     def same(self, subject: Subject) -> list[Kept]:
         """Return the rows that go by one of the subject's identities, oldest first."""
-        band = subject.space * SPACE_BANDS + IDENTITY_BAND
         marks = ",".join("?" * len(subject.identities))
-        rows = self._execute(
-            f"SELECT {_COLUMNS} FROM pages WHERE id IN"  # noqa: S608  (marks only)
-            f" (SELECT page FROM bands WHERE band = ? AND key IN ({marks})) ORDER BY id",
-            [band, *map(signed, subject.identities)],
-        )
-        return [_kept(row) for row in rows]
+        pages = self._execute(
+            f"SELECT page FROM bands WHERE band = ? AND key IN ({marks})",  # noqa: S608  (marks)
+            [subject.space * SPACE_BANDS + IDENTITY_BAND, *map(signed, subject.identities)],
+        ).fetchall()
+        # Most pages are new, and have none.
+        return self.load(sorted({page for (page,) in pages})) if pages else []
 
     def with_body(self, subject: Subject) -> list[Kept]:
         """Return the rows whose content came as the subject's did, byte for byte, oldest first."""
         if not subject.body:
             return []
-        rows = self._execute(
-            f"SELECT {_COLUMNS} FROM pages WHERE id IN"  # noqa: S608  (constants)
-            " (SELECT page FROM bands WHERE band = ? AND key = ?) AND body = ? ORDER BY id",
-            (subject.space * SPACE_BANDS + BODY_BAND, _body_key(subject.body), subject.body),
-        )
-        return [_kept(row) for row in rows]
+        pages = self._execute(
+            "SELECT page FROM bands WHERE band = ? AND key = ?",
+            (subject.space * SPACE_BANDS + BODY_BAND, _body_key(subject.body)),
+        ).fetchall()
+        kept = self.load([page for (page,) in pages]) if pages else []
+        return [each for each in kept if each.body == subject.body]
 
     def insert(self, page: NewPage) -> Claim:
         """Store a page with all its rows, provisionally."""
@@ -152,11 +147,11 @@ class Pages:
         identities: Iterable[int],
         body: bytes,
         signature: Signature,
-    ) -> set[tuple[int, int, int]]:
+    ) -> list[tuple[int, int, int]]:
         base = space * SPACE_BANDS
-        rows = {(base + IDENTITY_BAND, signed(name), page) for name in identities}
-        rows.update(_body_rows(space, body, page))
-        rows.update((base + band, signed(key), page) for band, key in self._rows_of(signature))
+        rows = [(base + IDENTITY_BAND, name - SIGN, page) for name in identities]
+        rows += _body_rows(space, body, page)
+        rows += [(base + band, key - SIGN, page) for band, key in self._rows_of(signature)]
         return rows
 
 

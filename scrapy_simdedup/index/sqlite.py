@@ -31,6 +31,9 @@ from scrapy_simdedup.index.transactions import LOCK_SECONDS, Transactions
 
 logger = logging.getLogger(__name__)
 
+# After so many look-ups the size of the index is asked for again; plans need no exact one.
+_ASK_SIZE = 256
+
 # Bytes of a page of the file. A judgement writes to some thirty of them, whole ones: smaller
 # pages make for faster commits, down to where a kept page's row fills one.
 _PAGE_BYTES = 2048
@@ -69,6 +72,7 @@ class SqliteIndex:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._lock = RunLock(self.path)
         self._checkpointer = Checkpointer(self.path)
+        self._size = self._size_asked = 0
         try:
             self.connection = sqlite3.connect(
                 self.path, timeout=LOCK_SECONDS, isolation_level=None, check_same_thread=False
@@ -158,9 +162,12 @@ class SqliteIndex:
         return row is not None and row[1] is None and is_alive(self.path, row[0])
 
     def size(self) -> int:
-        """Return about how many rows a band has: the highest page number."""
-        row = self.connection.execute("SELECT max(id) FROM pages").fetchone()
-        return row[0] or 0
+        """Return about how many rows a band has: the highest page number, a moment ago."""
+        if not self._size_asked % _ASK_SIZE:
+            row = self.connection.execute("SELECT max(id) FROM pages").fetchone()
+            self._size = row[0] or 0
+        self._size_asked += 1
+        return self._size
 
     def originals(self) -> int:
         """Return how many pages and items the index holds."""

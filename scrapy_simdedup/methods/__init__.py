@@ -33,13 +33,18 @@ FIRST_BAND: dict[str, int] = {name: 16 * (place + 1) for place, name in enumerat
 
 def rows_of(methods: Sequence[str]) -> Callable[[Signature], Rows]:
     """Return the function from a signature to the rows that these methods store for it."""
-    chosen = [METHODS[name] for name in methods]
+    chosen = [
+        (FIRST_BAND[METHODS[name].part_name], METHODS[name], METHODS[name].part_name)
+        for name in methods
+    ]
 
     def rows(signature: Signature) -> Rows:
-        return [
-            (FIRST_BAND[method.part_name] + band, key)
-            for method in chosen
-            for band, key in method.rows(signature[method.part_name])
+        found = [
+            (first + band, key)
+            for first, method, part in chosen
+            for band, key in method.rows(signature[part])
         ]
+        # Methods that share a part have rows in common.
+        return list(dict.fromkeys(found))
 
     return rows

@@ -64,7 +64,12 @@ class Simhash:
     def rows(self, part: bytes) -> Rows:
         """Return the fingerprint under rotations by 0, 16, 32 and 48 bits (0 and 16 of 32)."""
         value, bits = int.from_bytes(part, "little"), 8 * len(part)
-        return [(b, rotate(value, 16 * b, bits) << (64 - bits)) for b in range(bits // 16)]
+        above, all_bits = 64 - bits, (1 << bits) - 1
+        # Twice in a row, a number has all its rotations in it.
+        twice = value << bits | value
+        return [
+            (band, (twice >> (bits - 16 * band) & all_bits) << above) for band in range(bits // 16)
+        ]
 
     def limit(self, limits: Limits, terms: int) -> int:
         """Return how many bits a text of so many distinct terms may differ in."""

@@ -9,6 +9,7 @@ the old one, and how much of the old one is in the new page.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -41,6 +42,8 @@ MOST_NEW_PARTS = 2
 _ROW_KEY = np.dtype("<u4")
 _TAG = np.dtype("<u2")
 _HEADER = np.dtype([("size", "<u4"), ("rows", "<u2"), ("largest", "<u8")])
+# The second of these by itself.
+_ROW_COUNT = struct.Struct("<4xH")
 
 
 @dataclass(frozen=True)
@@ -134,8 +137,9 @@ class Sketch:
 
     def rows(self, part: bytes) -> Rows:
         """Return a row for each row key (the low 32 bits of the hash)."""
-        _, keys, _ = unpack_sketch(part)
-        return [(0, key) for key in dict.fromkeys(keys.tolist())]
+        (count,) = _ROW_COUNT.unpack_from(part)
+        keys = struct.unpack_from(f"<{count}I", part, _HEADER.itemsize)
+        return [(0, key) for key in dict.fromkeys(keys)]
 
     def plan(self, part: bytes, terms: int, limits: Limits, size: int) -> Plan:
         """Return one exact range for each row key; crowded keys are skipped."""
