@@ -1,26 +1,28 @@
-"""A worker process, and both ends of the pipe to it.
+"""A worker process as its parent sees it: jobs go in, futures get their answers.
 
-What goes through the pipe is pickled by ourselves on both sides; a page is only ever a string
-in it.
+What goes through the pipe is pickled by ourselves on both sides (the other end is
+``child.py``); a page is only ever a string in it.
 """
 
 from __future__ import annotations
 
 import contextlib
-import gc
 import os
 import pickle
 import subprocess
 import sys
 import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
 from functools import lru_cache, partial
-from typing import IO, Any
+from typing import Any
 
-from scrapy_simdedup.analysis import Analysis, Recipe, Source, analyse
+from scrapy_simdedup.analysis import Analysis, Recipe, Source
 from scrapy_simdedup.watchdog import Watchdog
 
-# The address space of a worker, in bytes, where the system can limit it.
-_MOST_MEMORY = 4 << 30
+# The first message to a worker: that it load what its first page would wait for.
+_HELLO = pickle.dumps(None)
 
 # How long a worker may take to start, in seconds.
 _START_SECONDS = 60.0
@@ -40,43 +42,131 @@ class WorkerDiedError(Exception):
     """A page took its worker's process down, by a crash or by its memory."""
 
 
+class Job:
+    """A page to analyse, ready to be sent, and the future that waits for it."""
+
+    def __init__(self, source: Callable[[], Source], recipe: Recipe, timeout: float) -> None:
+        self.future: Future[Analysis] = Future()
+        self.timeout = timeout
+        self._source = source
+        self._recipe = recipe
+        self._message: bytes | None = None
+
+    def begin(self) -> bool:
+        """Tell whether anybody still waits for it; what it sends is made now."""
+        if not self.future.set_running_or_notify_cancel():
+            return False
+        try:
+            # Once: if a worker dies of the page before, another one gets it.
+            message = self._source(), self._recipe
+            self._message = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+        except Exception as error:
+            self.future.set_exception(error)
+            return False
+        return True
+
+    @property
+    def message(self) -> bytes:
+        """What is sent to the worker."""
+        assert self._message is not None
+        return self._message
+
+    def end(self, answer: tuple[bool, Any]) -> None:
+        """Give the future what a worker made of the page."""
+        failed, result = answer
+        if failed:
+            self.future.set_exception(result)
+        else:
+            self.future.set_result(result)
+
+
 class Worker:
-    """A child process, started when the first page comes and again after it died."""
+    """A child process, started when the first page comes and again after it died.
+
+    It analyses one page at a time; the next one may lie ready in it, so that it need not wait
+    for this process between two pages.
+    """
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._pages = 0
+        # Sent or to be sent, the oldest first; of these, so many are sent.
+        self._jobs: deque[Job] = deque()
+        self._sent = 0
 
     @property
     def pid(self) -> int | None:
         """The child's process id, None while there is none."""
         return self._process.pid if self._process else None
 
-    def run(self, source: Source, recipe: Recipe, timeout: float) -> Analysis:
-        """Analyse a page in the child. Raises WorkTimeoutError and WorkerDiedError."""
-        if self._process is None:
-            self._start()
-            # Its start does not count as work, but it must not take for ever either.
-            self._exchange(None, _START_SECONDS)
-        failed, result = self._exchange((source, recipe), timeout)
+    @property
+    def free(self) -> bool:
+        """Whether there is nothing to do."""
+        return not self._jobs
+
+    def add(self, job: Job) -> None:
+        """Take a job that has begun; it is worked on by ``work``."""
+        self._jobs.append(job)
+
+    def work(self, another: Callable[[], Job | None]) -> None:
+        """Finish the oldest job; ``another`` may give one that is sent meanwhile."""
+        job = self._jobs[0]
+
+        def feed() -> None:
+            self._send_jobs()
+            # The last page of this child gets no follower.
+            if (
+                len(self._jobs) == 1
+                and self._pages + 1 < _MOST_PAGES
+                and (following := another()) is not None
+            ):
+                self.add(following)
+                self._send_jobs()
+
+        try:
+            self._ready()
+            answer = self._exchange(feed, job.timeout)
+        except Exception as error:
+            self._jobs.popleft()
+            job.future.set_exception(error)
+            return
+        self._jobs.popleft()
+        self._sent -= 1
         self._pages += 1
         if self._pages >= _MOST_PAGES:
             self.stop()
-        if failed:
-            raise result
-        return _analysis(result)
+        job.end(answer)
 
-    def _exchange(self, message: Any, timeout: float) -> Any:
-        """Send the child a message and return its answer; stop the child if there is none."""
+    def _ready(self) -> None:
+        """Start the child, unless it is there and alive."""
+        if self._process is not None and not self._sent and self._process.poll() is not None:
+            # Somebody killed it while it had nothing to do.
+            self.stop()
+        if self._process is None:
+            self._start()
+            # Its start does not count as work, but it must not take for ever either.
+            self._exchange(lambda: self._send(_HELLO), _START_SECONDS)
+
+    def _send_jobs(self) -> None:
+        while self._sent < len(self._jobs):
+            self._send(self._jobs[self._sent].message)
+            self._sent += 1
+
+    def _send(self, message: bytes) -> None:
+        assert self._process is not None
+        assert self._process.stdin is not None
+        self._process.stdin.write(message)
+        self._process.stdin.flush()
+
+    def _exchange(self, feed: Callable[[], None], timeout: float) -> Any:
+        """Feed the child and return its next answer; stop it if there is none in time."""
         process = self._process
         assert process is not None
-        assert process.stdin is not None
         assert process.stdout is not None
         late = threading.Event()
         deadline = _watchdog().expect(timeout, partial(_kill, process, late))
         try:
-            pickle.dump(message, process.stdin, pickle.HIGHEST_PROTOCOL)
-            process.stdin.flush()
+            feed()
             return pickle.load(process.stdout)  # noqa: S301  (our own child's)
         except (OSError, EOFError, pickle.UnpicklingError):
             self.stop()
@@ -87,7 +177,7 @@ class Worker:
             _watchdog().call_off(deadline)
 
     def _start(self) -> None:
-        self._pages = 0
+        self._pages = self._sent = 0
         self._process = subprocess.Popen(
             [sys.executable, "-m", "scrapy_simdedup.workers"],
             stdin=subprocess.PIPE,
@@ -122,57 +212,3 @@ def _watchdog() -> Watchdog:
 def _kill(process: subprocess.Popen[bytes], late: threading.Event) -> None:
     late.set()
     process.kill()
-
-
-def _analysis(result: Any) -> Analysis:
-    assert isinstance(result, Analysis)
-    return result
-
-
-def _serve(pages: IO[bytes], results: IO[bytes]) -> None:
-    """Analyse page after page until the pipe ends, as it does when the parent does."""
-    while True:
-        try:
-            message = pickle.load(pages)  # noqa: S301  (our own parent's)
-        except (EOFError, pickle.UnpicklingError):
-            return
-        try:
-            answer: tuple[bool, Any] = (False, _answer(message))
-        except Exception as error:
-            # As a message: the class may be one that does not survive pickling.
-            answer = (True, RuntimeError(f"{type(error).__name__}: {error}"))
-        try:
-            pickle.dump(answer, results, pickle.HIGHEST_PROTOCOL)
-            results.flush()
-        except OSError:
-            # The parent has ended meanwhile, and nobody wants to read of it.
-            return
-
-
-def _answer(message: tuple[Source, Recipe] | None) -> Analysis | None:
-    if message is None:
-        # The first message: load now what the first page would wait for.
-        import trafilatura  # noqa: F401
-
-        # What is loaded now stays, and need not be looked through for garbage.
-        gc.freeze()
-        return None
-    return analyse(*message)
-
-
-def main() -> None:
-    """Be a worker: ``python -m scrapy_simdedup.workers``."""
-    import signal
-
-    # Ctrl-C is for the crawl, which ends its pages in peace; the pipe tells when it has.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with contextlib.suppress(ImportError, ValueError, OSError):
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
-    results = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    # Whatever prints, prints to stderr: the pipe is ours.
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    _serve(sys.stdin.buffer, results)
-    # Nothing is left to do, and closing a broken pipe would be told on stderr.
-    os._exit(0)

@@ -1,8 +1,8 @@
 """Where ``analyse`` runs: processes of their own that a bad page cannot take the crawl down with.
 
-A worker is a child that runs this module, with one page in flight at a time. A page that
-hangs is killed after its time with its worker, and one that kills its worker costs itself
-alone; the worker is replaced and the others go on. ``multiprocessing`` is not used: it needs
+A worker is a child that runs this module, and works on one page at a time. A page that hangs
+is killed after its time with its worker, and one that kills its worker costs itself alone; the
+worker is replaced and the others go on. ``multiprocessing`` is not used: it needs
 a main guard in the user's script where it spawns, and forking a process that has threads and
 open SQLite files is no way to start one. There is one pool a process, however many crawlers.
 """
@@ -19,7 +19,8 @@ from functools import lru_cache
 from typing import TypeVar
 
 from scrapy_simdedup.analysis import Analysis, Recipe, Source, analyse
-from scrapy_simdedup.worker import Worker, WorkerDiedError, WorkTimeoutError, main
+from scrapy_simdedup.child import main
+from scrapy_simdedup.worker import Job, Worker, WorkerDiedError, WorkTimeoutError
 
 __all__ = ["Pool", "WorkTimeoutError", "WorkerDiedError", "cpus", "submit"]
 
@@ -63,26 +64,18 @@ class Pool:
     """Workers that share a queue; each is minded by a thread of this process."""
 
     def __init__(self) -> None:
-        self._jobs: queue.SimpleQueue[Callable[[Worker], None]] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
         self._minders: list[threading.Thread] = []
         self._workers: list[Worker] = []
         self._lock = threading.Lock()
+        self._idle = 0
         atexit.register(self.close)
 
     def submit(
         self, source: Callable[[], Source], recipe: Recipe, workers: int, timeout: float
     ) -> Future[Analysis]:
         """Queue a page; as many workers are started as the largest ``workers`` asked for."""
-        future: Future[Analysis] = Future()
-
-        def job(worker: Worker) -> None:
-            if not future.set_running_or_notify_cancel():
-                return
-            try:
-                future.set_result(worker.run(source(), recipe, timeout))
-            except Exception as error:
-                future.set_exception(error)
-
+        job = Job(source, recipe, timeout)
         self._jobs.put(job)
         with self._lock:
             while len(self._minders) < workers:
@@ -92,7 +85,7 @@ class Pool:
                 )
                 self._minders.append(minder)
                 minder.start()
-        return future
+        return job.future
 
     def close(self) -> None:
         """Stop the children; at the end of the process, when nobody waits for them."""
@@ -103,7 +96,30 @@ class Pool:
         worker = Worker()
         self._workers.append(worker)
         while True:
-            self._jobs.get()(worker)
+            if worker.free:
+                worker.add(self._next())
+            worker.work(self._another)
+
+    def _next(self) -> Job:
+        """Wait for a job."""
+        with self._lock:
+            self._idle += 1
+        while not (job := self._jobs.get()).begin():
+            pass
+        with self._lock:
+            self._idle -= 1
+        return job
+
+    def _another(self) -> Job | None:
+        """Return a job to lie ready, if nobody else could begin with it at once."""
+        while not self._idle:
+            try:
+                job = self._jobs.get_nowait()
+            except queue.Empty:
+                return None
+            if job.begin():
+                return job
+        return None
 
 
 if __name__ == "__main__":

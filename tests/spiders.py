@@ -7,8 +7,11 @@ import io
 import json
 import os
 import signal
+import sqlite3
+import threading
 import time
 from collections.abc import AsyncIterator, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +28,7 @@ from scrapy.spiders import CrawlSpider, Rule
 from twisted.internet.defer import Deferred
 
 from scrapy_simdedup import Addon
+from scrapy_simdedup.index import transactions
 
 
 class PlainItem(scrapy.Item):
@@ -352,3 +356,29 @@ class NoPlace(Addon):
         super().update_settings(settings)
         assert self._session is not None
         self._session._index.path = Path("/dev/null/index.db")
+
+
+class Locked(Addon):
+    """The add-on, with somebody who locks the index for longer than a page waits."""
+
+    def update_settings(self, settings: Any) -> None:
+        super().update_settings(settings)
+        assert self._session is not None
+        transactions.LOCK_SECONDS = 2.0
+        index = self._session._index
+        opened = index._open
+
+        def lock() -> None:
+            time.sleep(0.7)
+            with closing(sqlite3.connect(index.path, isolation_level=None)) as other:
+                other.execute("BEGIN IMMEDIATE")
+                time.sleep(6)
+                other.execute("ROLLBACK")
+
+        def open_and_lock() -> Any:
+            known = opened()
+            if known is not None:
+                threading.Thread(target=lock, daemon=True).start()
+            return known
+
+        index._open = open_and_lock  # type: ignore[method-assign]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -12,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from crawling import Crawl, linked
-from scrapy_simdedup import workers
-from scrapy_simdedup.analysis import Recipe, Source, analyse
-from scrapy_simdedup.workers import Pool, Worker, WorkerDiedError, WorkTimeoutError
+from scrapy_simdedup import worker, workers
+from scrapy_simdedup.analysis import Analysis, Recipe, Source, analyse
+from scrapy_simdedup.worker import Job, Worker, WorkerDiedError, WorkTimeoutError
+from scrapy_simdedup.workers import Pool
 from texts import chinese, page, story
 
 BAD = Recipe(extractor="spiders.misbehave")
@@ -28,10 +30,18 @@ def importable():
     sys.path.pop(0)
 
 
+def run(own: Worker, source: Source, recipe: Recipe, timeout: float) -> Analysis:
+    job = Job(lambda: source, recipe, timeout)
+    assert job.begin()
+    own.add(job)
+    own.work(lambda: None)
+    return job.future.result()
+
+
 def test_a_worker_gives_what_analyse_gives():
-    worker = Worker()
+    own = Worker()
     for text in (story(1), chinese(1), "short"):
-        there = worker.run(Source((page(text),)), Recipe(), 30)
+        there = run(own, Source((page(text),)), Recipe(), 30)
         here = analyse(Source((page(text),)), Recipe())
         assert (there.reason, there.digest, there.signature) == (
             here.reason,
@@ -53,17 +63,17 @@ def test_a_worker_gives_what_analyse_gives():
     ],
 )
 def test_bad_pages_cost_themselves_alone(page, error):
-    worker = Worker()
-    before = worker.run(Source(text=(story(1),)), Recipe(), 30)
-    first = worker.pid
+    own = Worker()
+    before = run(own, Source(text=(story(1),)), Recipe(), 30)
+    first = own.pid
     if error is None:
-        worker.run(Source((page,)), BAD, 5)
+        run(own, Source((page,)), BAD, 5)
     else:
         with pytest.raises(error):
-            worker.run(Source((page,)), BAD, 1.0 if page == "hang" else 20)
-    after = worker.run(Source(text=(story(1),)), Recipe(), 30)
+            run(own, Source((page,)), BAD, 1.0 if page == "hang" else 20)
+    after = run(own, Source(text=(story(1),)), Recipe(), 30)
     assert after.digest == before.digest
-    assert (worker.pid == first) == (error in (None, RuntimeError))
+    assert (own.pid == first) == (error in (None, RuntimeError))
 
 
 def test_a_killed_worker_is_replaced_and_the_others_go_on():
@@ -76,6 +86,64 @@ def test_a_killed_worker_is_replaced_and_the_others_go_on():
     assert len({analysis.digest for analysis in done}) == 20
     with pytest.raises(WorkTimeoutError, match="3 seconds"):
         futures[0].result(timeout=60)
+
+
+@pytest.mark.parametrize("bad", ["hang", "exit", "crash"])
+def test_pages_that_lie_ready_behind_a_bad_one_are_not_lost(bad):
+    """A worker has its next page already when it dies; another worker gets that page."""
+    pool = Pool()
+    submitted = [
+        pool.submit(lambda: Source((bad,)), BAD, 1, 3)
+        if number % 3 == 1
+        else pool.submit(lambda n=number: Source(text=(story(n),)), Recipe(), 1, 30)
+        for number in range(8)
+    ]
+    for number, future in enumerate(submitted):
+        if number % 3 == 1:
+            with pytest.raises((WorkTimeoutError, WorkerDiedError)):
+                future.result(timeout=60)
+        else:
+            assert (
+                future.result(timeout=60).digest
+                == analyse(Source(text=(story(number),)), Recipe()).digest
+            )
+
+
+def test_a_worker_is_replaced_after_so_many_pages_even_when_more_are_waiting(tmp_path, monkeypatch):
+    monkeypatch.setattr(worker, "_MOST_PAGES", 3)
+    pool, notes = Pool(), [tmp_path / str(number) for number in range(10)]
+    recipe = Recipe(extractor="spiders.tell_pid")
+    for future in [pool.submit(lambda n=note: Source((str(n),)), recipe, 1, 30) for note in notes]:
+        future.result(timeout=60)
+    pids = [note.read_text() for note in notes]
+    assert [pids.count(pid) for pid in dict.fromkeys(pids)] == [3, 3, 3, 1]
+
+
+def test_a_worker_that_was_killed_while_idle_costs_no_page():
+    own = Worker()
+    run(own, Source(text=(story(1),)), Recipe(), 30)
+    pid = own.pid
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline and running(pid):
+        time.sleep(0.02)
+    assert run(own, Source(text=(story(2),)), Recipe(), 30).reason is None
+    assert own.pid != pid
+
+
+def test_a_page_that_nobody_waits_for_is_not_worked_on():
+    job = Job(lambda: Source(text=(story(1),)), Recipe(), 30)
+    assert job.future.cancel()
+    assert not job.begin()
+
+
+def test_a_source_that_raises_tells_its_own_future():
+    def broken() -> Source:
+        raise LookupError("unknown encoding: klingon")
+
+    with pytest.raises(LookupError, match="klingon"):
+        Pool().submit(broken, Recipe(), 1, 30).result(timeout=60)
 
 
 def test_waiting_does_not_count():

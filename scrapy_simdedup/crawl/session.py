@@ -268,6 +268,8 @@ class Session:
     async def _close(self, dedup: Deduplicator, reason: str) -> None:
         feeds = bool(self.crawler.settings.getdict("FEEDS"))
         self._settlement.confirm_at_close(self.stats.get_stats(), feeds=feeds)
+        self._collect()
+        self._settlement.try_again()
         run = self._index.alone
         self._orphaned(await run(dedup.release_open))
         self._collect()

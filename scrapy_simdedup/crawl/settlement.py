@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
@@ -23,7 +24,8 @@ class Settlement:
         self._index = index
         self._wait_for_close = at_close
         self._at_close: list[Claim] = []
-        self._settling: list[Future[Settled]] = []
+        self._settling: list[tuple[Future[Settled], Callable[[], Settled]]] = []
+        self._failed: list[Callable[[], Settled]] = []
         self._undecided: dict[int, Future[None]] = {}
 
     def claimed(self, claim: Claim) -> None:
@@ -41,10 +43,13 @@ class Settlement:
             dedup = self._index.require()
             return dedup.confirm([claim]) if keep else dedup.release([claim])
 
-        settling = self._index.submit(settle)
         # Once it is committed, or has failed.
-        settling.add_done_callback(lambda _: self._decided(claim))
-        self._settling.append(settling)
+        self._submit(settle).add_done_callback(lambda _: self._decided(claim))
+
+    def _submit(self, settle: Callable[[], Settled]) -> Future[Settled]:
+        settling = self._index.submit(settle)
+        self._settling.append((settling, settle))
+        return settling
 
     def _decided(self, claim: Claim) -> None:
         undecided = self._undecided.pop(claim.page, None)
@@ -62,9 +67,16 @@ class Settlement:
 
     def collect(self) -> list[Future[Settled]]:
         """Return, once, what has been settled since the last call."""
-        done = [future for future in self._settling if future.done()]
-        self._settling = [future for future in self._settling if not future.done()]
-        return done
+        done = [each for each in self._settling if each[0].done()]
+        self._settling = [each for each in self._settling if not each[0].done()]
+        self._failed += [settle for future, settle in done if future.exception() is not None]
+        return [future for future, _ in done]
+
+    def try_again(self) -> None:
+        """Submit what has failed; a lock that was held or a disk that was full may be no more."""
+        failed, self._failed = self._failed, []
+        for settle in failed:
+            self._submit(settle)
 
     def confirm_at_close(self, stats: dict[str, Any], *, feeds: bool) -> None:
         """Submit what waited for the close; where a feed was not stored, it gets released."""
@@ -76,4 +88,4 @@ class Settlement:
             logger.warning("a feed was not stored, so the pages of this run do not count as kept")
             return
         claims = self._at_close
-        self._settling.append(self._index.submit(lambda: self._index.require().confirm(claims)))
+        self._submit(lambda: self._index.require().confirm(claims))

@@ -8,8 +8,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-# How long another writer is waited for, in seconds.
+# How long another writer is waited for, in seconds; and how long after a wait that was in vain,
+# until one is not: pages must not queue up behind a lock that nobody gives back.
 LOCK_SECONDS = 30.0
+_SHORT_SECONDS = 0.5
 
 # And how long from one try to the next, at most. SQLite's own waits grow to 100 ms, which is a
 # hundred times what the other one takes.
@@ -23,6 +25,7 @@ class Transactions:
         self._connection = connection
         self._undone = undone
         self._joined = self._begun = False
+        self._patience = LOCK_SECONDS
 
     @contextmanager
     def write(self) -> Iterator[None]:
@@ -34,10 +37,10 @@ class Transactions:
         self._begin()
         try:
             yield
+            self._connection.execute("COMMIT")
         except BaseException:
             self._roll_back()
             raise
-        self._connection.execute("COMMIT")
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -80,15 +83,19 @@ class Transactions:
             raise sqlite3.OperationalError("the transaction was rolled back")
 
     def _begin(self) -> None:
-        until = time.monotonic() + LOCK_SECONDS
+        until = time.monotonic() + self._patience
         while True:
             try:
                 self._connection.execute("BEGIN IMMEDIATE")
             except sqlite3.OperationalError as error:
-                if "locked" not in str(error) or time.monotonic() > until:
+                if "locked" not in str(error):
+                    raise
+                if time.monotonic() > until:
+                    self._patience = _SHORT_SECONDS
                     raise
                 time.sleep(random.uniform(0, _PAUSE))  # noqa: S311  (no secret)
             else:
+                self._patience = LOCK_SECONDS
                 return
 
     def _roll_back(self) -> None:

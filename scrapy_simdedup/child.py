@@ -1,0 +1,93 @@
+"""What a worker process does: analyse what comes through the pipe, page after page."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import pickle
+import queue
+import sys
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import IO, Any
+
+from scrapy_simdedup.analysis import Analysis, Recipe, Source, analyse
+
+# The address space of a worker, in bytes, where the system can limit it.
+_MOST_MEMORY = 4 << 30
+
+
+def _serve(pages: IO[bytes], results: IO[bytes]) -> None:
+    """Analyse page after page until the pipe ends, as it does when the parent does."""
+    # The next page is read while one is worked on; more than one would be waste if this one
+    # ends the process.
+    ready: queue.Queue[Callable[[], Any]] = queue.Queue(maxsize=1)
+    threading.Thread(target=_read, args=(pages, ready), daemon=True).start()
+    while True:
+        message = ready.get()
+        try:
+            answer: tuple[bool, Any] = (False, _answer(message()))
+        except EOFError:
+            return
+        except Exception as error:
+            # As a message: the class may be one that does not survive pickling.
+            answer = (True, RuntimeError(f"{type(error).__name__}: {error}"))
+        try:
+            pickle.dump(answer, results, pickle.HIGHEST_PROTOCOL)
+            results.flush()
+        except OSError:
+            # The parent has ended meanwhile, and nobody wants to read of it.
+            return
+
+
+def _read(pages: IO[bytes], ready: queue.Queue[Callable[[], Any]]) -> None:
+    """Hand over messages, each as a function that returns it or raises why it cannot."""
+    while True:
+        try:
+            message = pickle.load(pages)  # noqa: S301  (our own parent's)
+        except (EOFError, pickle.UnpicklingError):
+            ready.put(partial(_raise, EOFError()))
+            return
+        except Exception as error:
+            ready.put(partial(_raise, error))
+        else:
+            ready.put(partial(_same, message))
+
+
+def _raise(error: Exception) -> Any:
+    raise error
+
+
+def _same(message: Any) -> Any:
+    return message
+
+
+def _answer(message: tuple[Source, Recipe] | None) -> Analysis | None:
+    if message is None:
+        # The first message: load now what the first page would wait for.
+        import trafilatura  # noqa: F401
+
+        # What is loaded now stays, and need not be looked through for garbage.
+        gc.freeze()
+        return None
+    return analyse(*message)
+
+
+def main() -> None:
+    """Be a worker: ``python -m scrapy_simdedup.workers``."""
+    import signal
+
+    # Ctrl-C is for the crawl, which ends its pages in peace; the pipe tells when it has.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
+    results = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    # Whatever prints, prints to stderr: the pipe is ours.
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    _serve(sys.stdin.buffer, results)
+    # Nothing is left to do, and closing a broken pipe would be told on stderr.
+    os._exit(0)
