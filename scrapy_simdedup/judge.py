@@ -139,9 +139,13 @@ class Judge:
         if before.status != "duplicate" or before.original_page is None:
             return None
         originals = self._eligible([before.original_page], rules)
-        if not originals or subject.identities[0] in originals[0].identities:
+        if not originals:
             return None
         original = originals[0]
+        own = self._standing(index.pages.same(subject))
+        if any(kept.id == original.id or index.is_alive(kept.seen) for kept in own):
+            # A page is no copy of its former self; and what it was a moment ago comes first.
+            return None
         verdict = Verdict(
             "duplicate",
             before.reason,
@@ -213,7 +217,9 @@ class Judge:
     def _carry_out(self, case: Case, outcome: Copy | Visit) -> Judgement:
         if isinstance(outcome, Visit):
             alone = case.rules.this_run_only
-            claim = self._index.pages.visit(outcome.kept, case.subject, alone=alone)
+            claim = self._index.pages.visit(
+                outcome.kept, case.subject, case.analysis.signature, alone=alone
+            )
             return Judgement(Verdict("revisit"), claim)
         near = outcome.near
         verdict = _verdict("duplicate", near, case.rules, case.analysis)

@@ -9,8 +9,11 @@ from urllib.parse import urlsplit
 
 from scrapy_simdedup.text.normalise import clean
 
-# Scheme and slashes, then all of the authority up to its last "@".
-_CREDENTIALS = re.compile(r"^(\s*(?:[A-Za-z][A-Za-z0-9+.-]*:)?//)[^/?#]*@")
+# Scheme and slashes, then all of the authority up to its last "@". In the schemes of the web
+# browsers take any number of slashes of either kind.
+_CREDENTIALS = re.compile(
+    r"^(\s*(?:(?:[a-z][a-z0-9+.-]*:)?[/\\]{2}|(?:https?|wss?|ftp):[/\\]*))[^/?#]*@", re.IGNORECASE
+)
 
 
 def stored_url(url: str) -> str:

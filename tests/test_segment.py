@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from scrapy_simdedup import Deduplicator
 from scrapy_simdedup.analysis import Recipe, Source, analyse
+from scrapy_simdedup.text import segment as segment_module
 from scrapy_simdedup.text.normalise import normalise
 from scrapy_simdedup.text.segment import segment
 from texts import chinese, story
@@ -367,3 +368,23 @@ def test_first_use_from_eight_threads_gives_the_same_terms(tmp_path: Path) -> No
     code = THREADS.format(texts=[chinese(seed) for seed in range(3)])
     ran = python(code, SIMDEDUP_CACHE=tmp_path)
     assert (ran.stdout, ran.stderr, ran.returncode) == ("", "", 0)
+
+
+@given(
+    st.text(
+        st.one_of(
+            st.characters(max_codepoint=0x2FF),
+            st.characters(min_codepoint=0x2000, max_codepoint=0x2BFF),
+            st.sampled_from("’“”—…€ µ²ßéœłðþ_"),
+        ),
+        max_size=60,
+    )
+)
+@settings(max_examples=1000, deadline=None)
+def test_the_faster_ways_find_the_same_words(text: str) -> None:
+    text = normalise(text)
+    words = [match.group() for match in segment_module._RUN.finditer(text)]
+    if segment_module._BEYOND_LATIN.search(text) is None:
+        assert segment(text) == words
+    if segment_module._BEYOND_WESTERN.search(text) is None:
+        assert segment_module._LATIN_WORD.findall(text) == words

@@ -16,6 +16,21 @@ def add_index(parser: argparse.ArgumentParser, *, required: bool = True) -> None
     parser.add_argument("--index", required=required, type=Path, help="the index file")
 
 
+def index_of(opts: argparse.Namespace, config: Config) -> Path:
+    """Return ``--index``, or what ``SIMDEDUP_INDEX`` names. Raises UsageError."""
+    from scrapy.exceptions import UsageError
+
+    from scrapy_simdedup.crawl.places import located
+
+    if opts.index:
+        return Path(opts.index).absolute()
+    if "%(" in config.index:
+        raise UsageError(
+            f"give --index FILE: SIMDEDUP_INDEX is {config.index}, which is a file for each spider"
+        )
+    return located(Path(config.index % {}))
+
+
 def add_paths(parser: argparse.ArgumentParser) -> None:
     """Declare the pages on disk that ``batch.read`` reads."""
     parser.add_argument(

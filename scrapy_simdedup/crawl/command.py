@@ -14,9 +14,9 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from scrapy_simdedup import __version__
-from scrapy_simdedup.commands import explain, export, idf, scan, tune
+from scrapy_simdedup.commands import check, explain, export, idf, scan, tune
 
-_SUBCOMMANDS = (scan, export, explain, tune, idf)
+_SUBCOMMANDS = (scan, export, explain, tune, check, idf)
 
 
 class Command(ScrapyCommand):
@@ -28,7 +28,7 @@ class Command(ScrapyCommand):
 
     def syntax(self) -> str:
         """Return the usage line."""
-        return "<scan|export|explain|tune|idf> [options]"
+        return "<scan|export|explain|tune|check|idf> [options]"
 
     def short_desc(self) -> str:
         """Return the line in Scrapy's list of commands."""
@@ -60,7 +60,8 @@ class Command(ScrapyCommand):
                 raise UsageError(f"-s takes NAME=VALUE, not {pair!r}")
             settings.set(name, value, priority="cmdline")
         try:
-            opts.function(opts, settings)
+            # Most know two ends, a good one and an error.
+            self.exitcode = opts.function(opts, settings) or 0
         except SimDedupError as error:
             print(f"scrapy simdedup: {error}", file=sys.stderr)
             self.exitcode = 1

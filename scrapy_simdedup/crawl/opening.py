@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import ExitStack
 from typing import TypeVar
 
 from scrapy.crawler import Crawler
@@ -42,6 +43,8 @@ class OpenIndex:
         self._announce = announce
         self._thread = JudgingThread(lambda: self.require().together())
         self._retry_at = 0.0
+        # Of the last failure to open it.
+        self._cause: BaseException | None = None
         self.path = index_path(config, crawler)
         #: The open index, None before it was needed.
         self.opened: Deduplicator | None = None
@@ -88,7 +91,7 @@ class OpenIndex:
         if self.opened is not None:
             return None
         if time.monotonic() < self._retry_at:
-            raise IndexUnusable(f"{self.path} could not be opened a moment ago")
+            raise IndexUnusable(f"{self.path} could not be opened a moment ago") from self._cause
         # Until it is open: an index that is locked makes each page wait for its time-out.
         self._retry_at = time.monotonic() + _RETRY_SECONDS
         if self._config.reset:
@@ -96,12 +99,19 @@ class OpenIndex:
             if aside is not None:
                 logger.info("SIMDEDUP_RESET: the index so far is now %s", aside)
         spider = self._crawler.spider
-        dedup = Deduplicator(
-            self.path,
-            self._config,
-            spider=spider.name if spider else "",
-            job=job_name(self._crawler),
-        )
-        known = dedup.originals()
+        try:
+            with ExitStack() as undo:
+                dedup = Deduplicator(
+                    self.path,
+                    self._config,
+                    spider=spider.name if spider else "",
+                    job=job_name(self._crawler),
+                )
+                undo.callback(dedup.close, "failed")
+                known = dedup.originals()
+                undo.pop_all()
+        except Exception as error:
+            self._cause = error
+            raise
         self.opened = dedup
         return known

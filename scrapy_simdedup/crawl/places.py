@@ -10,13 +10,18 @@ from scrapy.utils.job import job_dir
 from scrapy.utils.project import data_path
 
 from scrapy_simdedup.config import Config
+from scrapy_simdedup.logs.export import file_name
 
 
 def index_path(config: Config, crawler: Crawler) -> Path:
     """Return where a crawler's index lies: relative paths are under ``.scrapy/simdedup``."""
     spider = crawler.spider
-    name = (spider.name if spider else crawler.spidercls.name or "").replace("/", "_")
-    path = Path(config.index % {"spider": name, "name": name})
+    name = file_name((spider.name if spider else crawler.spidercls.name) or "")
+    return located(Path(config.index % {"spider": name, "name": name}))
+
+
+def located(path: Path) -> Path:
+    """Return where an index of ``SIMDEDUP_INDEX`` lies."""
     if path.parts[0] == ".scrapy":
         path = Path(*path.parts[1:])
     elif not path.is_absolute():

@@ -6,8 +6,10 @@ The index is opened when the first page needs it, in the thread that judges, and
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
@@ -22,6 +24,7 @@ from scrapy_simdedup.analysis import Source
 from scrapy_simdedup.config import Config, unknown_settings
 from scrapy_simdedup.crawl.alarms import Alarms
 from scrapy_simdedup.crawl.compat import result_of, send
+from scrapy_simdedup.crawl.failures import Failures
 from scrapy_simdedup.crawl.guard import META_SCHEDULED
 from scrapy_simdedup.crawl.ledger import Ledger
 from scrapy_simdedup.crawl.opening import OpenIndex
@@ -78,11 +81,11 @@ class Session:
         self.follows_outputs = False
         self._closed = self._ended = False
         self._reason = "failed"
-        self._failures = 0
         self.alarms = Alarms()
         if not self.config.enabled:
             return
         self._index = OpenIndex(crawler, self.config, self._announce)
+        self._failures = Failures(crawler, self._index.path, self.count)
         self._settlement = Settlement(self._index, at_close=self.config.confirm == "close")
         self.ledger = Ledger(self._settlement.settle)
         for name, nearest in unknown_settings(crawler.settings).items():
@@ -108,19 +111,8 @@ class Session:
         self.stats.inc_value(f"simdedup/{name}", by)
 
     def failed(self, what: str, error: BaseException) -> None:
-        """Count a failure of ours; the first one is logged with its traceback."""
-        self._failures += 1
-        self.count("errors")
-        first = self._failures == 1
-        logger.log(
-            logging.ERROR if first else logging.DEBUG,
-            "scrapy-simdedup could not judge %s, which is passed on: %s: %s",
-            what,
-            type(error).__name__,
-            error,
-            exc_info=error if first else None,
-            extra={"spider": self.crawler.spider},
-        )
+        """Take note of a failure of ours; what it met is passed on."""
+        self._failures.tell(what, error)
 
     async def judge(
         self, naming: Naming, source: Callable[[], Source], config: Config, *, patient: bool
@@ -256,12 +248,16 @@ class Session:
         if self._ended:
             return
         self._ended = True
+        dedup = self._index.opened
         try:
-            dedup = self._index.opened
             if dedup is not None:
                 await self._close(dedup, self._reason)
         except Exception as error:
             self.failed("the end of the crawl", error)
+            if dedup is not None:
+                # Whatever went wrong, the file and its lock are given back.
+                with contextlib.suppress(Exception):
+                    await self._index.alone(partial(dedup.close, self._reason))
         finally:
             self._index.stop()
 

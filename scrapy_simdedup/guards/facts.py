@@ -19,7 +19,7 @@ _SAMPLE = 48
 _TAG = np.dtype("<u4")
 _NUMBER = re.compile(r"\d")
 # A capitalised word that does not begin a sentence or a line.
-_NAME = re.compile(r"[ \t](?<![.!?:\"“”'’)\]][ \t])([A-ZÀ-ÖØ-ÞΑ-ΩА-Я][\w’'-]+)")
+_NAME = re.compile(r"[ \t](?=[A-ZÀ-ÖØ-ÞΑ-ΩА-Я])(?<![.!?:\"“”'’)\]][ \t])(\w[\w’'-]+)")
 
 
 def numbers(document: Document) -> set[str]:

@@ -44,9 +44,21 @@ class Claims:
             ).fetchone()
             if row is not None:
                 count += 1
-                if row[0] is not None:
-                    self._delete(row[0])
+                self._replace(claim.page, row[0])
         return Settled(count)
+
+    def _replace(self, page: int, replaced: int | None) -> None:
+        """Remove what a page takes the place of, and what that was to replace itself."""
+        # Older rows have lower numbers, in a sound file.
+        while replaced is not None and replaced < page:
+            page = replaced
+            row = self._execute("SELECT replaces FROM pages WHERE id = ?", (page,)).fetchone()
+            replaced = row[0] if row else None
+            self._delete(page)
+            # Its copies stay copies; that their original is gone is as it should be.
+            self._execute(
+                "UPDATE decisions SET original_page = NULL WHERE original_page = ?", (page,)
+            )
 
     def release(self, claims: Iterable[Claim]) -> Settled:
         """Undo claims; copies that were judged against them become orphans."""
@@ -67,11 +79,16 @@ class Claims:
 
     def _withdraw(self, claim: Claim) -> bool:
         held = self._execute(
-            "SELECT 1 FROM pages WHERE id = ? AND run = ? AND confirmed = 0",
+            "SELECT replaces FROM pages WHERE id = ? AND run = ? AND confirmed = 0",
             (claim.page, claim.run),
         ).fetchone()
         if held is not None:
             self._delete(claim.page)
+            # The page has come again meanwhile, with a text that is not settled yet.
+            self._execute(
+                "UPDATE pages SET replaces = ? WHERE confirmed = 0 AND replaces = ?",
+                (held[0], claim.page),
+            )
         return held is not None
 
     def _forget_visit(self, claim: Claim) -> bool:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import glob
 import logging
-import os
 import sqlite3
+import tempfile
+from contextlib import closing
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from scrapy_simdedup.exceptions import IndexUnusable
 from scrapy_simdedup.index import schema
+from scrapy_simdedup.index.damage import unusable
 from scrapy_simdedup.index.runs import is_alive
 
 logger = logging.getLogger(__name__)
@@ -18,13 +21,35 @@ logger = logging.getLogger(__name__)
 
 def check_place(path: Path) -> None:
     """Raise IndexUnusable where no file could be made at ``path``. Changes nothing."""
-    folder = path.parent
-    while not folder.exists():
-        folder = folder.parent
-    if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise IndexUnusable(f"cannot make {path}: {folder} is no folder that can be written to")
-    if path.is_dir():
-        raise IndexUnusable(f"{path} is a folder: SIMDEDUP_INDEX takes the path of a file")
+    try:
+        if path.is_dir():
+            raise IndexUnusable(f"{path} is a folder: SIMDEDUP_INDEX takes the path of a file")
+        if path.exists() and not path.is_file():
+            raise IndexUnusable(f"{path} is no regular file: name another one in SIMDEDUP_INDEX")
+        folder = path
+        while not folder.exists():
+            if folder.is_symlink():
+                # An empty index in place of one on a disk that is not mounted helps nobody.
+                raise IndexUnusable(
+                    f"{folder} is a link to {folder.readlink()}, where nothing is: make that"
+                    " available, remove the link, or name another file in SIMDEDUP_INDEX"
+                )
+            folder = folder.parent
+        _check_folder(path, folder.parent if folder == path else folder)
+    except OSError as error:
+        raise unusable(path, error) from error
+
+
+def _check_folder(path: Path, folder: Path) -> None:
+    """Raise IndexUnusable where a folder takes no new files (``-wal`` and lock files are such)."""
+    try:
+        # What it says of itself is not enough: /proc says that it can be written to.
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise IndexUnusable(
+            f"cannot make {path}: {folder} is no folder that can be written to"
+            f" ({error.strerror}); name another file in SIMDEDUP_INDEX"
+        ) from None
 
 
 def check_usable(path: Path, identity: dict[str, Any]) -> None:
@@ -32,23 +57,46 @@ def check_usable(path: Path, identity: dict[str, Any]) -> None:
     check_place(path)
     if not path.exists() or not path.stat().st_size:
         return
+    # What a process that died while it made the file left half done is undone by opening it,
+    # which no one can who only reads.
+    mode = "rw" if path.with_name(f"{path.name}-journal").exists() else "ro"
     try:
-        connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
+        with closing(sqlite3.connect(f"{path.as_uri()}?mode={mode}", uri=True)) as connection:
+            schema.refuse_foreign(connection, path)
+            if connection.execute("PRAGMA user_version").fetchone()[0]:
+                schema.refuse_incomplete(connection, path)
+                schema.refuse_identity(connection, path, identity)
     except sqlite3.Error as error:
-        raise IndexUnusable(f"cannot open {path}: {error}") from error
+        raise unusable(path, error) from error
+
+
+def connect_reading(path: Path) -> sqlite3.Connection:
+    """Open a file for reading only, also where nothing can be written beside it."""
+    uri = path.resolve().as_uri()
+    connection = sqlite3.connect(f"{uri}?mode=ro", uri=True, isolation_level=None)
     try:
-        schema.refuse_foreign(connection, path)
-        if connection.execute("PRAGMA user_version").fetchone()[0]:
-            schema.refuse_identity(connection, path, identity)
-    finally:
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError:
         connection.close()
+        log = path.resolve().with_name(f"{path.resolve().name}-wal")
+        if log.exists() and log.stat().st_size:
+            raise
+        # A file of a read-only medium: nobody writes to it either.
+        return sqlite3.connect(f"{uri}?immutable=1", uri=True, isolation_level=None)
+    except sqlite3.DatabaseError:
+        # Whoever asks for it will be told why it cannot be read.
+        return connection
+    return connection
 
 
-def check_unused(path: Path) -> None:
+def check_unused(path: Path, intent: str = "reset") -> None:
     """Raise IndexUnusable where a live run holds the index, so that it cannot be reset."""
-    for lock in path.parent.glob(f"{path.name}-run-*.lock"):
+    path = path.resolve()
+    for lock in path.parent.glob(f"{glob.escape(path.name)}-run-*.lock"):
         if is_alive(path, lock.name):
-            raise IndexUnusable(f"cannot reset {path}: another run is using it")
+            raise IndexUnusable(
+                f"cannot {intent} {path}: another run is using it. Try again when it is over."
+            )
 
 
 def move_aside(path: Path) -> Path | None:
@@ -56,6 +104,7 @@ def move_aside(path: Path) -> Path | None:
 
     Raises IndexUnusable where a live run holds it.
     """
+    path = path.resolve()
     if not path.exists():
         return None
     check_unused(path)

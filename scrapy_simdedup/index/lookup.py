@@ -59,9 +59,7 @@ class Lookup:
         if not ranges:
             return [], 0
         values = [
-            value
-            for band, low, high in ranges
-            for value in (base + band, low - SIGN, high - SIGN)
+            value for band, low, high in ranges for value in (base + band, low - SIGN, high - SIGN)
         ]
         statement = _statement(len(ranges), most + 1)
         got = self._connection.execute(statement, values).fetchall()
@@ -69,9 +67,7 @@ class Lookup:
         if len(got) > most:
             counts = Counter(part for part, _, _ in got)
             full = {part for part, count in counts.items() if count > most}
-        rows = [
-            (ranges[part][0], key + SIGN, page) for part, key, page in got if part not in full
-        ]
+        rows = [(ranges[part][0], key + SIGN, page) for part, key, page in got if part not in full]
         return rows, len(full)
 
     def _scan(self, space: int, first_band: int, scan: Scan) -> list[Row]:

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 Signature = Mapping[str, bytes]
-"""The parts of a signature by the names of the methods that made them."""
+"""The parts of a signature by the names of the methods and guards that made them."""
+
+# Parts that tell of the markup around a text. No rows of the index come from them.
+OF_MARKUP = ("rest", "doubt")
 
 
 @dataclass(frozen=True)
@@ -107,12 +110,17 @@ def pack(signature: Signature) -> bytes:
 
 
 def unpack(data: bytes) -> Signature:
-    """Read what ``pack`` wrote."""
+    """Read what ``pack`` wrote. Raises ValueError where that is damaged."""
     signature = {}
     at = 0
-    while at < len(data):
-        name, part = struct.unpack_from("<BH", data, at)
-        at += 3
-        signature[data[at : at + name].decode("ascii")] = data[at + name : at + name + part]
-        at += name + part
+    try:
+        while at < len(data):
+            name, part = struct.unpack_from("<BH", data, at)
+            at += 3
+            signature[data[at : at + name].decode("ascii")] = data[at + name : at + name + part]
+            at += name + part
+    except (struct.error, TypeError) as error:
+        raise ValueError(f"no signature: {error}") from error
+    if at != len(data):
+        raise ValueError("a signature that is cut off")
     return signature

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from collections.abc import Callable
 
@@ -70,10 +71,14 @@ class Column:
             (self._highest, self._space),
         ).fetchall()
         if rows:
-            keys = [self._key_of(unpack(signature)) for _, signature in rows]
-            pages = [number for number, _ in rows]
+            keys, pages = [], []
+            for number, signature in rows:
+                # One that is damaged is not found here either.
+                with contextlib.suppress(ValueError, LookupError):
+                    keys.append(self._key_of(unpack(signature)))
+                    pages.append(number)
             self._append(np.array(keys, dtype=np.uint64), np.array(pages, dtype=np.int64))
-            self._highest = pages[-1]
+            self._highest = rows[-1][0]
 
     def _append(self, keys: npt.NDArray[np.uint64], pages: npt.NDArray[np.int64]) -> None:
         end = self._count + len(keys)

@@ -8,18 +8,24 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from sqlite_utils import Database, Migrations
 
 from scrapy_simdedup.exceptions import IndexUnusable
+from scrapy_simdedup.index.damage import check_command, unusable
 
 # "SDDP": tells our files from other SQLite files (PRAGMA application_id).
 APPLICATION_ID = 0x53444450
 
 # The newest schema (PRAGMA user_version); each migration sets its own number.
 SCHEMA = 1
+
+# The tables of the newest schema, and those of them whose rows follow from the others'.
+TABLES = ("meta", "runs", "pages", "bands", "decisions", "bodies")
+REBUILT = ("bands", "bodies")
 
 migrations = Migrations("scrapy-simdedup")
 
@@ -143,12 +149,18 @@ def refuse_foreign(connection: sqlite3.Connection, path: Path) -> None:
     try:
         application = connection.execute("PRAGMA application_id").fetchone()[0]
         version = connection.execute("PRAGMA user_version").fetchone()[0]
-        tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        tables = connection.execute(
+            # sqlite-utils makes its own one before the first migration.
+            "SELECT count(*) FROM sqlite_master WHERE tbl_name != '_sqlite_migrations'"
+        ).fetchone()[0]
     except sqlite3.DatabaseError as error:
+        raise unusable(path, error) from error
+    if version == 0 and application == APPLICATION_ID and tables:
+        # A migration is a transaction: what it makes is there as a whole, with its number.
         raise IndexUnusable(
-            f"{path} is no index of scrapy-simdedup: {error}. It was left untouched: move it"
-            " aside, or name another file in SIMDEDUP_INDEX."
-        ) from error
+            f"{path} has tables and no schema number: it is half made, and not by scrapy-simdedup."
+            " It was left untouched: move it aside, or name another file in SIMDEDUP_INDEX."
+        )
     if tables and application != APPLICATION_ID:
         raise IndexUnusable(
             f"{path} is an SQLite file of another program. It was left untouched: name another"
@@ -158,6 +170,42 @@ def refuse_foreign(connection: sqlite3.Connection, path: Path) -> None:
         raise IndexUnusable(
             f"{path} has schema {version}, but this scrapy-simdedup knows schemas up to"
             f" {SCHEMA}: upgrade scrapy-simdedup, or name another file in"
+            " SIMDEDUP_INDEX."
+        )
+
+
+def lacking(connection: sqlite3.Connection) -> dict[str, str]:
+    """Return the tables, indexes, views and columns that the newest schema has and a file lacks.
+
+    Each with the statement that makes it, which is empty where it would be empty of what counts.
+    """
+    fresh = sqlite3.connect(":memory:", isolation_level=None)
+    with closing(fresh):
+        migrate(fresh)
+        there = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
+        found = {}
+        for kind, name, statement in fresh.execute(
+            "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL"
+        ):
+            if name not in there:
+                found[f"{kind} {name}"] = statement if kind != "table" or name in REBUILT else ""
+            elif kind == "table":
+                columns = "SELECT name FROM pragma_table_info(?)"
+                here = {row[0] for row in connection.execute(columns, (name,))}
+                for (column,) in fresh.execute(columns, (name,)):
+                    if column not in here:
+                        found[f"column {name}.{column}"] = ""
+        return found
+
+
+def refuse_incomplete(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise IndexUnusable where a file of the newest schema has lost tables."""
+    there = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
+    lost = [name for name in TABLES if name not in there]
+    if lost:
+        raise IndexUnusable(
+            f"{path} is damaged: it has no table {', '.join(lost)}. It was left untouched;"
+            f" {check_command(path)} tells what can be repaired. Or name another file in"
             " SIMDEDUP_INDEX."
         )
 
@@ -180,7 +228,13 @@ def refuse_identity(connection: sqlite3.Connection, path: Path, identity: dict[s
     row = connection.execute("SELECT value FROM meta WHERE key = 'identity'").fetchone()
     if row is None:
         return False
-    recorded = json.loads(row[0])
+    try:
+        recorded = json.loads(row[0])
+    except ValueError as error:
+        raise IndexUnusable(
+            f"{path} is damaged: its identity cannot be read ({error}). It was left untouched:"
+            " move it aside, or name another file in SIMDEDUP_INDEX."
+        ) from error
     if recorded != identity:
         differing = ", ".join(
             f"{name} {recorded.get(name)!r} where the settings now ask for {identity.get(name)!r}"

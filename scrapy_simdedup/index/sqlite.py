@@ -10,18 +10,19 @@ import json
 import logging
 import sqlite3
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock
 
-from scrapy_simdedup.exceptions import IndexUnusable
 from scrapy_simdedup.index import schema
 from scrapy_simdedup.index.bands import Rows
 from scrapy_simdedup.index.bodies import Bodies
 from scrapy_simdedup.index.checkpoint import Checkpointer
 from scrapy_simdedup.index.claims import Claims
+from scrapy_simdedup.index.damage import unusable
 from scrapy_simdedup.index.files import check_usable
 from scrapy_simdedup.index.lookup import Lookup
 from scrapy_simdedup.index.pages import Pages
@@ -37,10 +38,6 @@ _ASK_SIZE = 256
 # Bytes of a page of the file. A judgement writes to some thirty of them, whole ones: smaller
 # pages make for faster commits, down to where a kept page's row fills one.
 _PAGE_BYTES = 2048
-
-# The part of the file that is read as memory, in bytes. Its pages count as this process's while
-# they stay in the system's cache, so it is bounded.
-_MAPPED = 64 << 20
 
 
 def now() -> str:
@@ -67,28 +64,46 @@ class SqliteIndex:
         versions: str = "{}",
         cache: int = 64 << 20,
     ) -> None:
-        self.path = path.absolute()
-        check_usable(self.path, identity)
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        check_usable(path.absolute(), identity)
+        # Where it really lies: beside that is where SQLite and all runs must look.
+        self.path = path.resolve()
         self._lock = RunLock(self.path)
         self._checkpointer = Checkpointer(self.path)
         self._size = self._size_asked = 0
-        try:
-            self.connection = sqlite3.connect(
-                self.path, timeout=LOCK_SECONDS, isolation_level=None, check_same_thread=False
-            )
-            self._prepare(identity, cache)
-            self._lookup = Lookup(self.connection, rows_of)
-            #: Return the rows that a method's plan asks for.
-            self.find = self._lookup.find
-            transactions = Transactions(self.connection, self._lookup.forget)
-            #: Run a block as one transaction; join the transactions of a block.
-            self.write, self.together = transactions.write, transactions.together
-            self._lock.acquire()
-            with self.write():
-                self.run = self._begin_run(spider, job, settings, versions)
-        except (sqlite3.Error, OSError) as error:
-            raise IndexUnusable(f"cannot open {self.path}: {error}") from error
+        with ExitStack() as undo:
+            try:
+                self._open(identity, rows_of, cache, undo)
+                with self.write():
+                    self.run = self._begin_run(spider, job, settings, versions)
+                self._look_around(rows_of)
+            except (sqlite3.Error, OSError) as error:
+                raise unusable(self.path, error) from error
+            undo.pop_all()
+        self._checkpointer.start()
+
+    def _open(
+        self,
+        identity: dict[str, Any],
+        rows_of: Callable[[Signature], Rows],
+        cache: int,
+        undo: ExitStack,
+    ) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.connection = sqlite3.connect(
+            self.path, timeout=LOCK_SECONDS, isolation_level=None, check_same_thread=False
+        )
+        undo.callback(self.connection.close)
+        self._prepare(identity, cache)
+        self._lookup = Lookup(self.connection, rows_of)
+        #: Return the rows that a method's plan asks for.
+        self.find = self._lookup.find
+        transactions = Transactions(self.connection, self._lookup.forget)
+        #: Run a block as one transaction; join the transactions of a block.
+        self.write, self.together = transactions.write, transactions.together
+        self._lock.acquire()
+        undo.callback(self._lock.release)
+
+    def _look_around(self, rows_of: Callable[[Signature], Rows]) -> None:
         #: This run, and those of the same job that it resumes.
         self.job_runs = frozenset(
             row[0]
@@ -102,7 +117,6 @@ class SqliteIndex:
         with self.write():
             #: What runs that died left behind, released just now.
             self.reaped = self.claims.reap()
-        self._checkpointer.start()
 
     def _prepare(self, identity: dict[str, Any], cache: int) -> None:
         execute = self.connection.execute
@@ -112,6 +126,7 @@ class SqliteIndex:
             mode = execute("PRAGMA journal_mode = WAL").fetchone()[0]
             schema.refuse_foreign(self.connection, self.path)
             schema.migrate(self.connection)
+            schema.refuse_incomplete(self.connection, self.path)
             if not schema.refuse_identity(self.connection, self.path, identity):
                 execute("INSERT INTO meta VALUES ('identity', ?)", (json.dumps(identity),))
         if mode != "wal":
@@ -124,7 +139,8 @@ class SqliteIndex:
         execute("PRAGMA synchronous = NORMAL")
         execute("PRAGMA foreign_keys = OFF")
         execute(f"PRAGMA cache_size = -{cache >> 10}")
-        execute(f"PRAGMA mmap_size = {_MAPPED}")
+        # A file that is cut off while it is mapped kills the process; it is no faster either.
+        execute("PRAGMA mmap_size = 0")
         execute("PRAGMA wal_autocheckpoint = 0")
         # From here on it is ``Transactions`` that waits for others.
         execute("PRAGMA busy_timeout = 1")

@@ -6,16 +6,19 @@ import csv
 import gzip
 import io
 import json
+import re
 import sqlite3
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import IO, Any
 
 from scrapy_simdedup.exceptions import IndexUnusable
 from scrapy_simdedup.index import schema
+from scrapy_simdedup.index.damage import unusable
+from scrapy_simdedup.index.files import connect_reading
 
 FIELDS = (
     "time",
@@ -42,8 +45,12 @@ _DECISIONS = f"""
     FROM decisions d JOIN runs r ON r.id = d.run
 """  # noqa: S608  (names of ours)
 
-# What a spreadsheet takes for a formula (OWASP, CSV injection).
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# What a spreadsheet takes for a formula (OWASP, CSV injection), or may after it has trimmed or
+# folded the cell.
+_FORMULA = re.compile(r"[\s\ufeff\u200b]*[=+@\-\uff1d\uff0b\uff20\uff0d]|[\t\r\n]")
+
+# What may not stand in the name of a file, or leads out of a folder on some system.
+_NO_NAME = re.compile(r"[\x00-\x1f\x7f/\\]|^\.+$")
 
 
 @contextmanager
@@ -52,14 +59,15 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
     path = path.absolute()
     if not path.is_file():
         raise IndexUnusable(f"there is no index at {path}")
-    connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
     try:
-        schema.refuse_foreign(connection, path)
-        if not connection.execute("PRAGMA user_version").fetchone()[0]:
-            raise IndexUnusable(f"{path} is empty: there is no index in it")
-        yield connection
-    finally:
-        connection.close()
+        with closing(connect_reading(path)) as connection:
+            schema.refuse_foreign(connection, path)
+            if not connection.execute("PRAGMA user_version").fetchone()[0]:
+                raise IndexUnusable(f"{path} is empty: there is no index in it")
+            schema.refuse_incomplete(connection, path)
+            yield connection
+    except sqlite3.Error as error:
+        raise unusable(path, error) from error
 
 
 def decisions(
@@ -81,9 +89,14 @@ def harmless(value: Any) -> Any:
     """Return a CSV cell that no spreadsheet runs: a leading apostrophe disarms a formula."""
     if isinstance(value, str):
         value = value.replace("\0", "")
-        if value.startswith(_FORMULA):
+        if _FORMULA.match(value):
             return f"'{value}"
     return value
+
+
+def file_name(name: str) -> str:
+    """Return a spider's name as a part of a file's: it never leads to another folder."""
+    return _NO_NAME.sub("_", name)
 
 
 def write(rows: Iterable[Mapping[str, Any]], out: IO[str], form: str) -> int:
@@ -130,8 +143,8 @@ def form_of(path: Path) -> str:
 def export_run(index: Path, run: int, pattern: str, spider: Any) -> Path:
     """Write a run's decisions where ``SIMDEDUP_EXPORT`` says, and return the path."""
     stamp = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H-%M-%S")
-    name = getattr(spider, "name", "")
-    path = Path(pattern % {"name": name.replace("/", "_"), "time": stamp})
+    name = file_name(getattr(spider, "name", ""))
+    path = Path(pattern % {"name": name, "time": stamp})
     with reading(index) as connection, writing(path) as out:
         write(decisions(connection, run=run), out, form_of(path))
     return path

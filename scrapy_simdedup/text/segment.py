@@ -19,6 +19,10 @@ from scrapy_simdedup.text import chinese
 # rules: there the standard library's faster engine finds the same words.
 _BEYOND_LATIN = re.compile(r"[^\x00-\u02ff\u2000-\u20cf\u2100-\u2bff]")
 _LATIN_WORD = re.compile(r"[^\W_]+")
+# Western languages need no other letters than Latin-1 has, and no other signs than these; there
+# it is faster still to blank out what is no word.
+_BEYOND_WESTERN = re.compile(r"[^\x00-\xff\u2010-\u2027\u2030-\u205e\u20a0-\u20bf\u2190-\u21ff]")
+_WORDS_ONLY = bytes(code if chr(code).isalnum() else 0x20 for code in range(256))
 _RUN = regex.compile(
     r"(?P<han>\p{Han}+)"
     r"|(?P<kana>[\p{Hiragana}\p{Katakana}ー]+)"
@@ -46,6 +50,9 @@ def segment(text: str, cut: Callable[[str], list[str]] | None = None) -> list[st
     ``cut`` segments a run of Han characters; by default jieba's own dictionary does, which is
     loaded when the first such run comes.
     """
+    if _BEYOND_WESTERN.search(text) is None:
+        # What Latin-1 lacks is a sign, and becomes a question mark, which is another.
+        return text.encode("latin-1", "replace").translate(_WORDS_ONLY).decode("latin-1").split()
     if _BEYOND_LATIN.search(text) is None:
         return _LATIN_WORD.findall(text)
     cut = cut or chinese.cut
