@@ -28,7 +28,8 @@ def test_pages_do_not_queue_up_behind_a_lock(crawl, site):
     assert unjudged >= 3
     assert kept >= 5
     assert unjudged + kept + done.stat("pages/skipped/too-short") == 31
-    assert done.log.count("ERROR") == 1
+    assert done.log.count("] ERROR:") == 1
+    assert "is locked by another program" in done.log
     assert "Traceback" not in done.log
     # What could not be confirmed while the lock was held is confirmed in the end.
     with sqlite3.connect(done.index) as index:

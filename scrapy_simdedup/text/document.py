@@ -37,6 +37,17 @@ def hash_terms(terms: Iterable[str]) -> Hashes:
     return np.frombuffer(digests, dtype=">u8").astype(np.uint64)
 
 
+def _first(ascending: Hashes) -> npt.NDArray[np.bool_]:
+    """Mark the first of equal values in a row."""
+    first = np.ones(len(ascending), dtype=bool)
+    np.not_equal(ascending[1:], ascending[:-1], out=first[1:])
+    return first
+
+
+def _distinct(ascending: Hashes) -> Hashes:
+    return ascending[_first(ascending)]
+
+
 @dataclass(frozen=True)
 class Shape:
     """What shapes a signature besides the text, and is part of an index's identity.
@@ -68,7 +79,8 @@ class Document:
     def from_text(cls, text: str, description: str = "", shape: Shape | None = None) -> Document:
         """Normalise, segment and weigh a main text; ``description`` is the page's own summary."""
         raw = clean(text[:LONGEST_TEXT])
-        text = fold(raw)
+        # Again: a single character may stand for eighteen.
+        text = fold(raw)[:LONGEST_TEXT]
         terms = segment(text)
         return cls(text, terms, weigh(terms), raw, description, shape or Shape())
 
@@ -97,25 +109,24 @@ class Document:
         A shingle is a window of consecutive terms, stop words included; a text shorter than
         the window has none.
         """
-        return self._distinct_shingles(size)[0]
+        known = self._shingles.get(size)
+        if known is None:
+            windows = self._windows(size)
+            known = windows
+            # Often each occurs once, which is quick to find out.
+            if len(_distinct(np.sort(windows))) < len(windows):
+                order = np.argsort(windows, kind="stable")
+                ascending = windows[order]
+                known = windows[np.sort(order[_first(ascending)])]
+            self._shingles[size] = known
+        return known
 
     def smallest_shingles(self, size: int, count: int) -> Hashes:
         """Return the ``count`` smallest hashes of distinct ``size``-shingles, in order of size."""
-        return self._distinct_shingles(size)[1][:count]
-
-    def _distinct_shingles(self, size: int) -> tuple[Hashes, Hashes]:
-        """Return the distinct shingles in reading order, and by the size of their hashes."""
-        if size not in self._shingles:
-            windows = self._windows(size)
-            order = np.argsort(windows, kind="stable")
-            ascending = windows[order]
-            first = np.ones(len(windows), dtype=bool)
-            np.not_equal(ascending[1:], ascending[:-1], out=first[1:])
-            self._shingles[size] = windows[np.sort(order[first])], ascending[first]
-        return self._shingles[size]
+        return _distinct(np.sort(self._windows(size)))[:count]
 
     @cached_property
-    def _shingles(self) -> dict[int, tuple[Hashes, Hashes]]:
+    def _shingles(self) -> dict[int, Hashes]:
         return {}
 
     def _windows(self, size: int) -> Hashes:

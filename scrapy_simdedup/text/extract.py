@@ -7,6 +7,7 @@ import logging
 import re
 from dataclasses import dataclass
 from html import unescape
+from itertools import islice
 
 from w3lib.encoding import html_to_unicode
 
@@ -15,10 +16,13 @@ from scrapy_simdedup.text.normalise import clean
 
 _MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
-# The head of a page is looked through so far, in characters.
+# The head of a page is looked through so far, in characters, and so many tags of it: one that
+# does not end costs as much as the whole head.
 _HEAD = 100_000
+_MOST_TAGS = 200
+_META_START = re.compile(r"<meta\b", re.IGNORECASE)
 _META = re.compile(r"<meta\b(?:\"[^\"]*\"|'[^']*'|[^>\"'])*>", re.IGNORECASE)
-_ATTRIBUTE = re.compile(r"([\w:-]+)\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s\"'>]+)")
+_ATTRIBUTE = re.compile(r"(?<![\w:-])([\w:-]+)\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s\"'>]+)")
 
 # What trafilatura and its helpers log is about their own heuristics and may quote the page.
 _CHATTY = ("trafilatura", "htmldate", "justext")
@@ -88,7 +92,12 @@ def extract(html: str) -> Extract:
 
 def describe(html: str) -> str:
     """Return a page's meta description, ``""`` where there is none."""
-    for tag in _META.finditer(html, 0, _HEAD):
+    end = 0
+    for start in islice(_META_START.finditer(html, 0, _HEAD), _MOST_TAGS):
+        tag = _META.match(html, start.start(), _HEAD) if start.start() >= end else None
+        if tag is None:
+            continue
+        end = tag.end()
         attributes = {
             name.lower(): unescape(value.strip("\"'"))
             for name, value in _ATTRIBUTE.findall(tag.group())

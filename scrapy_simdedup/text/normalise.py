@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
+from collections.abc import Collection
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import regex
 
 # Characters that carry no text and break parsers, encoders and SQLite: NUL and the other
 # control characters (tab, line feed and carriage return are white space), and halves of
 # surrogate pairs, which ``str.encode("utf-8")`` refuses.
 _BROKEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]+")
-
-# From so many characters on a table finds out faster than the pattern that nothing is broken.
-_LONG = 1000
 
 # Characters without a glyph of their own: soft hyphen, grapheme joiner, zero-width spaces and
 # joiners, direction marks, invisible operators, variation selectors, byte order mark, tags.
@@ -25,6 +25,17 @@ _INVISIBLE = re.compile(
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffc\U000e0000-\U000e0fff]+"
 )
 
+# Normalising sorts the marks on a letter, in a time that grows with the square of their number.
+# Thirty are more than any language needs (UAX 15, stream-safe text); in a short text it is no
+# matter.
+_PILE = regex.compile(r"(\p{M}{30})\p{M}+")
+
+
+# From so many characters on a table finds out faster than these patterns that there is nothing
+# for them to do.
+_LONG = 1000
+_KINDS = "broken", "invisible", "mark"
+
 
 def clean(text: str) -> str:
     """Return ``text`` without control characters and lone surrogates.
@@ -32,20 +43,7 @@ def clean(text: str) -> str:
     Markup survives it, so it comes before extraction: the HTML parser would otherwise cut a
     page off at its first lone surrogate, without a word.
     """
-    if len(text) > _LONG:
-        codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
-        if not _broken_codes().take(codes).any():
-            return text
-    return _BROKEN.sub("", text)
-
-
-@lru_cache(maxsize=1)
-def _broken_codes() -> npt.NDArray[np.bool_]:
-    """Tell of each code point whether it is broken."""
-    codes = np.zeros(sys.maxunicode + 1, dtype=bool)
-    for found in _BROKEN.finditer("".join(map(chr, range(1 << 16)))):
-        codes[found.start() : found.end()] = True
-    return codes
+    return _BROKEN.sub("", text) if "broken" in _kinds(text) else text
 
 
 def normalise(text: str) -> str:
@@ -60,8 +58,34 @@ def normalise(text: str) -> str:
 def fold(text: str) -> str:
     """Return what ``normalise`` makes of a text that is clean already."""
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).casefold()
+        kinds = _kinds(text)
+        if "invisible" in kinds:
+            text = _INVISIBLE.sub("", text)
+        if len(text) > _LONG and "mark" in kinds:
+            text = _PILE.sub(r"\1", text)
+        text = unicodedata.normalize("NFKC", text).casefold()
         # Folding may decompose ("ǰ"), and composing again may bring back invisible ones.
         if not unicodedata.is_normalized("NFKC", text):
             text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
     return " ".join(text.lower().split())
+
+
+def _kinds(text: str) -> Collection[str]:
+    """Return which kinds of characters a text may hold."""
+    if len(text) <= _LONG:
+        return _KINDS
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+    found = int(np.bitwise_or.reduce(_table().take(codes)))
+    return [kind for bit, kind in enumerate(_KINDS) if found >> bit & 1]
+
+
+@lru_cache(maxsize=1)
+def _table() -> npt.NDArray[np.uint8]:
+    """Return the kinds of each code point, a bit for each."""
+    kinds = np.zeros(sys.maxunicode + 1, dtype=np.uint8)
+    everything = "".join(map(chr, range(sys.maxunicode + 1)))
+    patterns: list[Any] = [_BROKEN, _INVISIBLE, regex.compile(r"\p{M}+")]
+    for bit, pattern in enumerate(patterns):
+        for found in pattern.finditer(everything):
+            kinds[found.start() : found.end()] |= 1 << bit
+    return kinds
