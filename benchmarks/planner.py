@@ -34,7 +34,7 @@ def table(folder: Path, pages: int) -> sqlite3.Connection:
     connection = sqlite3.connect(folder / "bands.db")
     # As the index opens its file.
     connection.execute("PRAGMA cache_size = -65536")
-    connection.execute("PRAGMA mmap_size = 1073741824")
+    connection.execute("PRAGMA mmap_size = 0")
     connection.execute(
         "CREATE TABLE bands (band INTEGER, key INTEGER, page INTEGER,"
         " PRIMARY KEY (band, key, page)) WITHOUT ROWID"
