@@ -21,8 +21,8 @@ from pathlib import Path
 import numpy as np
 
 from scrapy_simdedup.index import bands
-from scrapy_simdedup.index.bands import choose_width
-from scrapy_simdedup.index.pages import signed
+from scrapy_simdedup.index.bands import Plan, Range, choose_width
+from scrapy_simdedup.index.lookup import Lookup
 
 SEED = 20260101
 
@@ -66,27 +66,26 @@ def measure(pages: int) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         connection = table(Path(folder), pages)
 
-        def ask(width: int) -> Callable[[], int]:
+        lookup = Lookup(connection, lambda _: [])
+
+        def ask(width: int, ranges: int) -> Callable[[], int]:
             below = 64 - width
-            lows = [int(low) << below for low in rng.integers(0, 2**width, size=3000)]
-            queries = cycle(
-                (number % 4, signed(low), signed(low | ((1 << below) - 1)), 10**6)
-                for number, low in enumerate(lows)
-            )
-
-            def work() -> int:
-                return len(
-                    connection.execute(
-                        "SELECT 0, key, page FROM bands WHERE band = ? AND key BETWEEN ? AND ?"
-                        " LIMIT ?",
-                        next(queries),
-                    ).fetchall()
+            lows = rng.integers(0, 2**width, size=(300, ranges)).tolist()
+            plans = cycle(
+                Plan(
+                    [
+                        Range(at % 4, low << below, (low << below) | ((1 << below) - 1))
+                        for at, low in enumerate(each)
+                    ],
+                    most_rows=10**6,
                 )
+                for each in lows
+            )
+            return lambda: len(lookup.find(0, 0, next(plans)))
 
-            return work
-
-        narrow, few = timed(ask(32), 3000)
-        wide, many = timed(ask(max(1, int(np.log2(pages)) - 8)), 1000)
+        # As plans are: many ranges that are nearly empty, or four with hundreds of rows.
+        narrow, few = (each / 64 for each in timed(ask(32, 64), 900))
+        wide, many = (each / 4 for each in timed(ask(max(1, int(np.log2(pages)) - 8), 4), 900))
         keys = rng.integers(0, 2**64, size=pages, dtype=np.uint64)
         query = np.uint64(int(rng.integers(0, 2**63)))
         scan, _ = timed(lambda: int((np.bitwise_count(keys ^ query) <= 3).sum()), 30)

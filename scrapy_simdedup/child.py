@@ -15,6 +15,9 @@ from typing import IO, Any
 
 from scrapy_simdedup.analysis import Analysis, Recipe, Source, analyse
 
+# So many new objects before garbage is looked for.
+_MOST_YOUNG = 50_000
+
 # The address space of a worker, in bytes, where the system can limit it.
 _MOST_MEMORY = 4 << 30
 
@@ -69,8 +72,10 @@ def _answer(message: tuple[Source, Recipe] | None) -> Analysis | None:
         # The first message: load now what the first page would wait for.
         import trafilatura  # noqa: F401
 
-        # What is loaded now stays, and need not be looked through for garbage.
+        # What is loaded now stays, and need not be looked through for garbage; and pages make
+        # little of it, but very many objects.
         gc.freeze()
+        gc.set_threshold(_MOST_YOUNG)
         return None
     return analyse(*message)
 

@@ -213,8 +213,8 @@ class Config:
         "auto",
         parse.workers,
         "`auto` or 0 to 256",
-        "Processes that analyse pages, shared by all crawlers of a process; `auto`: one less than"
-        " the CPUs that the process may use, at least one; 0: a thread, without time limit.",
+        "Processes that analyse pages, shared by all crawlers of a process; `auto`: as"
+        " many as the process may use CPUs, at most four; 0: a thread, without time limit.",
     )
     timeout: float = _setting(
         10,
@@ -288,7 +288,7 @@ def setting_name(each: Field[Any]) -> str:
 def _read(each: Field[Any], name: str, given: Any) -> Any:
     try:
         return each.metadata["read"](given)
-    except (ValueError, TypeError, KeyError, OverflowError) as error:
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
         detail = f" ({error})" if str(error) else ""
         raise ConfigError(
             f"{name} is {given!r}{detail}, but it takes {each.metadata['takes']}"

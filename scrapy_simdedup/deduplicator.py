@@ -22,6 +22,7 @@ from scrapy_simdedup.judge import Judge, Judgement
 from scrapy_simdedup.methods import rows_of
 from scrapy_simdedup.methods.simhash import MOST_PAGES_32
 from scrapy_simdedup.sites import site_of, stored_url
+from scrapy_simdedup.text.normalise import clean
 from scrapy_simdedup.verdict import Verdict
 from scrapy_simdedup.workers import WorkTimeoutError
 
@@ -59,7 +60,7 @@ class Deduplicator:
             Path(index),
             identity_of(self.config),
             rows_of(self.config.methods),
-            spider=spider,
+            spider=clean(spider),
             job=job,
             settings=written(self.config),
             versions=json.dumps(versions()),

@@ -57,4 +57,6 @@ def written(config: Config) -> str:
         for each in fields(config)
         if getattr(config, each.name) != each.default
     }
-    return json.dumps(changed, default=repr, ensure_ascii=False)
+    record = json.dumps(changed, default=repr, ensure_ascii=False)
+    # Halves of surrogate pairs, which SQLite refuses.
+    return record.encode("utf-8", "backslashreplace").decode("utf-8")

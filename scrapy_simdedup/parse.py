@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -69,6 +70,10 @@ def export_path(value: Any) -> str:
 
 def _fill(pattern: str, *names: str) -> None:
     """Raise ValueError or KeyError unless ``pattern`` takes these names and nothing else."""
+    if "\0" in pattern:
+        raise ValueError("no path has a NUL in it")
+    # Half of a surrogate pair is no part of a file's name.
+    os.fsencode(pattern)
     if re.search(r"%(?!\(|%)", pattern.replace("%%", "")):
         raise ValueError("a % that is no %(name)s must be written %%")
     pattern % dict.fromkeys(names, "")
@@ -168,10 +173,15 @@ def idf(value: Any) -> str:
     return path
 
 
+# A page costs Scrapy's own thread a third of what it costs a worker: more than these would wait
+# for it.
+_MOST_WORKERS = 4
+
+
 def workers(value: Any) -> int:
     """Read a number of worker processes."""
     if value == "auto":
-        return max(1, cpus() - 1)
+        return min(cpus(), _MOST_WORKERS)
     return whole(0, 256)(value)
 
 

@@ -57,7 +57,7 @@ def test_defaults() -> None:
         "reset": False,
         "export": "",
         "extractor": "trafilatura",
-        "workers": max(1, cpus() - 1),
+        "workers": min(cpus(), 4),
         "timeout": 10,
         "cache_mb": 64,
     }

@@ -20,17 +20,17 @@ class Failures:
     def __init__(self, crawler: Crawler, path: Path, count: Callable[[str], None]) -> None:
         self._crawler = crawler
         self._path = path
-        self._count = count
+        self.count = count
         self._told: set[str] = set()
 
     def tell(self, what: str, error: BaseException) -> None:
         """Take note of what could not be judged, and why."""
-        self._count("errors")
+        self.count("errors")
         kind = _kind(error)
         first = kind not in self._told
         self._told.add(kind)
         if kind == "damaged":
-            self._count("index/damaged")
+            self.count("index/damaged")
         extra = {"spider": self._crawler.spider}
         if first and kind == "damaged":
             logger.error(

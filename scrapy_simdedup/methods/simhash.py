@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from scrapy_simdedup.index.bands import Plan, Row, Rows, Scan, plan_hamming, rotate
+from scrapy_simdedup.index.bands import Plan, Row, Rows, Scan, plan_hamming
 from scrapy_simdedup.methods.base import Limits, Pair
 from scrapy_simdedup.text.document import Document, Hashes
 

@@ -17,7 +17,7 @@ from scrapy_simdedup.text import chinese
 
 # Latin text, the usual punctuation and signs included, has no marks and no script of its own
 # rules: there the standard library's faster engine finds the same words.
-_BEYOND_LATIN = re.compile(r"[^\x00-\u02ff\u2000-\u20cf\u2100-\u2bff]")
+_BEYOND_LATIN = re.compile(r"[^\x00-\u02ff\u2000-\u208e\u2090-\u209c\u20a0-\u20cf\u2100-\u2bff]")
 _LATIN_WORD = re.compile(r"[^\W_]+")
 # Western languages need no other letters than Latin-1 has, and no other signs than these; there
 # it is faster still to blank out what is no word.
