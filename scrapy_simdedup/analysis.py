@@ -17,7 +17,8 @@ from scrapy_simdedup.text.fast_extract import fast_extract
 from scrapy_simdedup.text.normalise import normalise
 
 # Every page is signed by these: distance and resemblance stand in every decision.
-_ALWAYS = (METHODS["simhash"], METHODS["sketch"])
+# The sketch comes first: the hashes of all terms, which it needs, serve the fingerprint as well.
+_ALWAYS = (METHODS["sketch"], METHODS["simhash"])
 
 
 @dataclass(frozen=True)

@@ -100,8 +100,13 @@ class Document:
 
     def hashes_of(self, weights: Mapping[str, int]) -> tuple[Hashes, npt.NDArray[np.int64]]:
         """Return the XXH3-64 of each weighted term, and the weights, of shape ``(terms,)``."""
-        places = np.fromiter(map(self.distinct.__getitem__, weights), np.intp, len(weights))
-        return self._hashes[places], np.fromiter(weights.values(), np.int64, len(weights))
+        if "_hashes" in self.__dict__:
+            places = np.fromiter(map(self.distinct.__getitem__, weights), np.intp, len(weights))
+            hashes = self._hashes[places]
+        else:
+            # Nobody has asked for those of all terms.
+            hashes = hash_terms(weights)
+        return hashes, np.fromiter(weights.values(), np.int64, len(weights))
 
     def shingles(self, size: int) -> Hashes:
         """Return the hashes of the distinct ``size``-shingles, in order of first occurrence.
