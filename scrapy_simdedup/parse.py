@@ -173,8 +173,8 @@ def idf(value: Any) -> str:
     return path
 
 
-# A page costs Scrapy's own thread a third of what it costs a worker: more than these would wait
-# for it.
+# A page costs Scrapy's process two fifths of what it costs a worker: more than these would wait
+# for it (docs/performance.md).
 _MOST_WORKERS = 4
 
 
