@@ -9,8 +9,6 @@ import pickle
 import queue
 import sys
 import threading
-from collections.abc import Callable
-from functools import partial
 from typing import IO, Any
 
 from scrapy_simdedup.analysis import Analysis, Recipe, Source, analyse
@@ -21,19 +19,27 @@ _MOST_YOUNG = 50_000
 # The address space of a worker, in bytes, where the system can limit it.
 _MOST_MEMORY = 4 << 30
 
+# A page to analyse, or why it could not be read.
+_Message = tuple[Any, Exception | None]
+
+# How a pipe ends, whole or torn.
+_ENDS = (EOFError, pickle.UnpicklingError)
+
 
 def _serve(pages: IO[bytes], results: IO[bytes]) -> None:
     """Analyse page after page until the pipe ends, as it does when the parent does."""
     # The next page is read while one is worked on; more than one would be waste if this one
     # ends the process.
-    ready: queue.Queue[Callable[[], Any]] = queue.Queue(maxsize=1)
+    ready: queue.Queue[_Message] = queue.Queue(maxsize=1)
     threading.Thread(target=_read, args=(pages, ready), daemon=True).start()
     while True:
-        message = ready.get()
-        try:
-            answer: tuple[bool, Any] = (False, _answer(message()))
-        except EOFError:
+        message, broken = ready.get()
+        if isinstance(broken, _ENDS):
             return
+        try:
+            if broken is not None:
+                raise broken
+            answer: tuple[bool, Any] = (False, _answer(message))
         except Exception as error:
             # As a message: the class may be one that does not survive pickling.
             answer = (True, RuntimeError(f"{type(error).__name__}: {error}"))
@@ -45,26 +51,15 @@ def _serve(pages: IO[bytes], results: IO[bytes]) -> None:
             return
 
 
-def _read(pages: IO[bytes], ready: queue.Queue[Callable[[], Any]]) -> None:
-    """Hand over messages, each as a function that returns it or raises why it cannot."""
+def _read(pages: IO[bytes], ready: queue.Queue[_Message]) -> None:
+    """Hand over messages until the pipe ends."""
     while True:
         try:
-            message = pickle.load(pages)  # noqa: S301  (our own parent's)
-        except (EOFError, pickle.UnpicklingError):
-            ready.put(partial(_raise, EOFError()))
-            return
+            ready.put((pickle.load(pages), None))  # noqa: S301  (our own parent's)
         except Exception as error:
-            ready.put(partial(_raise, error))
-        else:
-            ready.put(partial(_same, message))
-
-
-def _raise(error: Exception) -> Any:
-    raise error
-
-
-def _same(message: Any) -> Any:
-    return message
+            ready.put((None, error))
+            if isinstance(error, _ENDS):
+                return
 
 
 def _answer(message: tuple[Source, Recipe] | None) -> Analysis | None:

@@ -16,15 +16,12 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
-from typing import TypeVar
 
 from scrapy_simdedup.analysis import Analysis, Recipe, Source, analyse
 from scrapy_simdedup.child import main
 from scrapy_simdedup.worker import Job, Worker, WorkerDiedError, WorkTimeoutError
 
 __all__ = ["Pool", "WorkTimeoutError", "WorkerDiedError", "cpus", "submit"]
-
-T = TypeVar("T")
 
 
 def cpus() -> int:

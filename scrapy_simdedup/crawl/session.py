@@ -10,7 +10,7 @@ import contextlib
 import logging
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 from weakref import WeakValueDictionary
 
 from scrapy import Request, signals
@@ -39,8 +39,6 @@ from scrapy_simdedup.signals import near_duplicate_found
 from scrapy_simdedup.verdict import Verdict
 
 logger = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 Naming = Callable[[Deduplicator], Subject]
 

@@ -21,7 +21,7 @@ Rows = Sequence[tuple[int, int]]
 
 # What a look-up costs, in microseconds, as benchmarks/planner.py measures it: to run one range
 # query, to read one row, to compare one fingerprint in memory. To start such a scan costs as
-# much as a score of ranges, by estimate: the fingerprints must first be brought up to date.
+# much as some sixty ranges, by estimate: the fingerprints must first be brought up to date.
 RANGE_COST = 2.5
 ROW_COST = 0.6
 SCAN_COST = 0.0012

@@ -139,7 +139,7 @@ class SqliteIndex:
         execute("PRAGMA synchronous = NORMAL")
         execute("PRAGMA foreign_keys = OFF")
         execute(f"PRAGMA cache_size = -{cache >> 10}")
-        # A file that is cut off while it is mapped kills the process; it is no faster either.
+        # A file that is cut off while it is mapped kills the process.
         execute("PRAGMA mmap_size = 0")
         execute("PRAGMA wal_autocheckpoint = 0")
         # From here on it is ``Transactions`` that waits for others.
