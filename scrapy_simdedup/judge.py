@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from scrapy_simdedup.analysis import Analysis
 from scrapy_simdedup.case import Case, Copy, Visit
 from scrapy_simdedup.compare import Compared, Rules
+from scrapy_simdedup.index.bands import Row
 from scrapy_simdedup.index.records import Claim, Kept, NewPage, Subject
-from scrapy_simdedup.index.sqlite import SqliteIndex
+from scrapy_simdedup.index.store import Memory, Plans, Store
 from scrapy_simdedup.methods import FIRST_BAND, METHODS
 from scrapy_simdedup.verdict import Status, Verdict
 
@@ -32,7 +33,7 @@ class Judgement:
 class Judge:
     """Judges against one index by one set of rules."""
 
-    def __init__(self, index: SqliteIndex) -> None:
+    def __init__(self, index: Store) -> None:
         self._index = index
 
     def skip(self, subject: Subject, verdict: Verdict) -> None:
@@ -49,34 +50,39 @@ class Judge:
         confirm: bool = False,
         tentative: bool = False,
     ) -> Judgement:
-        """Look a page or item up and claim it if it is no copy, in one transaction.
+        """Look a page or item up and claim it if it is no copy, in one step of the index.
 
         ``confirm`` settles the claim in the same step; ``tentative`` leaves no trace of a copy
         whose original is not settled yet. An analysis with a reason is skipped.
         """
-        with self._index.write():
+
+        def step() -> Judgement:
             if analysis.reason:
                 judgement = Judgement(Verdict("skipped", analysis.reason))
             else:
-                own = self._standing(self._index.pages.same(subject))
-                excluded = {kept.id for kept in own}
-
-                def candidates() -> Sequence[Kept]:
-                    proposed = self._propose(subject, analysis, rules)
-                    return self._eligible(
-                        [page for page in proposed if page not in excluded], rules
-                    )
-
-                case = Case(self._index, subject, analysis, rules, own, candidates)
-                judgement = self._decided(case) or self._keep(case)
+                judgement = self._judged(subject, analysis, rules)
             return self._finish(
                 subject, judgement, rules, analysis.terms, confirm=confirm, tentative=tentative
             )
 
+        return self._index.attempt(step)
+
+    def _judged(self, subject: Subject, analysis: Analysis, rules: Rules) -> Judgement:
+        sight = self._index.look(subject, lambda: self._plans(analysis, rules))
+        own = self._standing(sight.own())
+        excluded = {kept.id for kept in own}
+
+        def candidates() -> Sequence[Kept]:
+            proposed = self._propose(analysis, rules, sight.rows())
+            return self._eligible([page for page in proposed if page not in excluded], rules)
+
+        case = Case(self._index, subject, analysis, rules, own, candidates)
+        return self._decided(case) or self._keep(case)
+
     def knows(self, subject: Subject, rules: Rules) -> bool:
         """Tell whether the index has met the subject's body, so that ``recall`` may judge it."""
-        index = self._index
-        return bool(index.pages.with_body(subject) or index.bodies.decision(subject, rules.number))
+        memory = self._index.recollect(subject, rules.number)
+        return bool(memory.equal() or memory.before())
 
     def recall(
         self, subject: Subject, rules: Rules, *, confirm: bool = False, tentative: bool = False
@@ -88,12 +94,15 @@ class Judge:
         ``judge`` would come to, but for this: a copy stays a copy of the original that it had,
         even when a nearer one has come since.
         """
-        index = self._index
         if not self.knows(subject, rules):
             # The usual case in a first crawl; it costs no transaction.
             return None
-        with index.write():
-            found = self._recognised(subject, rules) or self._remembered(subject, rules)
+
+        def step() -> Judgement | None:
+            memory = self._index.recollect(subject, rules.number)
+            found = self._recognised(subject, rules, memory) or self._remembered(
+                subject, rules, memory
+            )
             if found is None:
                 return None
             judgement, terms = found
@@ -101,11 +110,15 @@ class Judge:
                 subject, judgement, rules, terms, confirm=confirm, tentative=tentative
             )
 
-    def _recognised(self, subject: Subject, rules: Rules) -> tuple[Judgement, int] | None:
+        return self._index.attempt(step)
+
+    def _recognised(
+        self, subject: Subject, rules: Rules, memory: Memory
+    ) -> tuple[Judgement, int] | None:
         """Judge by the kept rows with the subject's body, as far as that goes."""
         index = self._index
-        equal = self._standing(index.pages.with_body(subject))
-        own = self._standing(index.pages.same(subject))
+        equal = self._standing(memory.equal())
+        own = self._standing(memory.own())
         if not equal or equal[0].terms < rules.min_terms:
             return None
         first = equal[0]
@@ -128,10 +141,11 @@ class Judge:
             return None
         return self._carry_out(case, outcome), first.terms
 
-    def _remembered(self, subject: Subject, rules: Rules) -> tuple[Judgement, int | None] | None:
+    def _remembered(
+        self, subject: Subject, rules: Rules, memory: Memory
+    ) -> tuple[Judgement, int | None] | None:
         """Judge as the log says a body was judged, if its original still stands."""
-        index = self._index
-        before = index.bodies.decision(subject, rules.number)
+        before = memory.before()
         if before is None:
             return None
         if before.status == "skipped":
@@ -142,8 +156,8 @@ class Judge:
         if not originals:
             return None
         original = originals[0]
-        own = self._standing(index.pages.same(subject))
-        if any(kept.id == original.id or index.is_alive(kept.seen) for kept in own):
+        own = self._standing(memory.own())
+        if any(kept.id == original.id or self._index.is_alive(kept.seen) for kept in own):
             # A page is no copy of its former self; and what it was a moment ago comes first.
             return None
         verdict = Verdict(
@@ -184,17 +198,25 @@ class Judge:
             self._index.claims.confirm([judgement.claim])
         return judgement
 
-    def _propose(self, subject: Subject, analysis: Analysis, rules: Rules) -> Iterable[int]:
-        """Return the numbers of pages that the methods propose, each once."""
-        index = self._index
-        size = index.size()
-        proposed: dict[int, None] = {}
+    def _plans(self, analysis: Analysis, rules: Rules) -> Plans:
+        """Return what each method looks up, with the number of its first band."""
+        size = self._index.size()
+        plans = []
         for name in rules.methods:
             method = METHODS[name]
-            first, part = FIRST_BAND[method.part_name], analysis.signature[method.part_name]
+            part = analysis.signature[method.part_name]
             plan = method.plan(part, analysis.terms, rules.limits, size)
-            found = index.find(subject.space, first, plan)
-            proposed.update(dict.fromkeys(method.pick(part, analysis.terms, rules.limits, found)))
+            plans.append((FIRST_BAND[method.part_name], plan))
+        return plans
+
+    @staticmethod
+    def _propose(analysis: Analysis, rules: Rules, found: Iterable[Sequence[Row]]) -> Iterable[int]:
+        """Return the numbers of pages that the methods propose by the rows found, each once."""
+        proposed: dict[int, None] = {}
+        for name, rows in zip(rules.methods, found, strict=True):
+            method = METHODS[name]
+            part = analysis.signature[method.part_name]
+            proposed.update(dict.fromkeys(method.pick(part, analysis.terms, rules.limits, rows)))
         return proposed
 
     def _eligible(self, pages: Sequence[int], rules: Rules) -> list[Kept]:

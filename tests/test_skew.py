@@ -94,7 +94,9 @@ class Watched:
         self.widths.clear()
         self.reading.rows = 0
         rules = self.dedup._rules(self.dedup.config)
-        return list(self.dedup._judge._propose(self.dedup.page("q"), analysis, rules))
+        judge = self.dedup._judge
+        sight = self.dedup._index.look(self.dedup.page("q"), lambda: judge._plans(analysis, rules))
+        return list(judge._propose(analysis, rules, sight.rows()))
 
 
 @contextmanager

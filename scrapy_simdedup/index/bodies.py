@@ -7,23 +7,10 @@ recognised before anything is extracted from it.
 from __future__ import annotations
 
 import sqlite3
-from typing import Any, NamedTuple
+from typing import Any
 
 from scrapy_simdedup.index.records import Subject
-
-
-class Remembered(NamedTuple):
-    """A decision as the log has it."""
-
-    status: str
-    reason: str | None
-    original_page: int | None
-    distance: int | None
-    max_distance: int | None
-    resemblance: float | None
-    containment: float | None
-    method: str | None
-    terms: int | None
+from scrapy_simdedup.index.store import Remembered
 
 
 class Bodies:

@@ -12,8 +12,9 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from filelock import FileLock
 
@@ -26,11 +27,14 @@ from scrapy_simdedup.index.damage import unusable
 from scrapy_simdedup.index.files import check_usable
 from scrapy_simdedup.index.lookup import Lookup
 from scrapy_simdedup.index.pages import Pages
-from scrapy_simdedup.index.records import Signature
+from scrapy_simdedup.index.records import Signature, Subject
 from scrapy_simdedup.index.runs import RunLock, is_alive
+from scrapy_simdedup.index.store import Memory, Plans, Sight
 from scrapy_simdedup.index.transactions import LOCK_SECONDS, Transactions
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 # After so many look-ups the size of the index is asked for again; plans need no exact one.
 _ASK_SIZE = 256
@@ -67,6 +71,7 @@ class SqliteIndex:
         check_usable(path.absolute(), identity)
         # Where it really lies: beside that is where SQLite and all runs must look.
         self.path = path.resolve()
+        self.place = str(self.path)
         self._lock = RunLock(self.path)
         self._checkpointer = Checkpointer(self.path)
         self._size = self._size_asked = 0
@@ -74,7 +79,7 @@ class SqliteIndex:
             try:
                 self._open(identity, rows_of, cache, undo)
                 with self.write():
-                    self.run = self._begin_run(spider, job, settings, versions)
+                    self.run = self.logged = self._begin_run(spider, job, settings, versions)
                 self._look_around(rows_of)
             except (sqlite3.Error, OSError) as error:
                 raise unusable(self.path, error) from error
@@ -167,6 +172,26 @@ class SqliteIndex:
         finally:
             self.connection.close()
             self._lock.release()
+
+    def attempt(self, step: Callable[[], T]) -> T:
+        """Run a step of judging as one transaction, alone with the file."""
+        with self.write():
+            return step()
+
+    def look(self, subject: Subject, plans: Callable[[], Plans]) -> Sight:
+        """Return what judging a subject needs to see, each part read when it is asked for."""
+        return Sight(
+            partial(self.pages.same, subject),
+            lambda: [self.find(subject.space, first, plan) for first, plan in plans()],
+        )
+
+    def recollect(self, subject: Subject, rules: int) -> Memory:
+        """Return what the index knows of a subject's body, each part read when asked for."""
+        return Memory(
+            partial(self.pages.same, subject),
+            partial(self.pages.with_body, subject),
+            partial(self.bodies.decision, subject, rules),
+        )
 
     def is_alive(self, run: int) -> bool:
         """Tell whether a run still runs: it is this one, or its process holds its lock."""
