@@ -9,7 +9,11 @@ from typing import Any
 
 from scrapy_simdedup import parse
 from scrapy_simdedup.exceptions import ConfigError
+from scrapy_simdedup.index.bands import farthest
+from scrapy_simdedup.index.redis.address import is_address, masked
+from scrapy_simdedup.methods import METHODS
 from scrapy_simdedup.methods.base import Limits
+from scrapy_simdedup.methods.simhash import Simhash
 from scrapy_simdedup.parse import ItemRules
 from scrapy_simdedup.text.document import Shape
 
@@ -17,15 +21,22 @@ PREFIX = "SIMDEDUP_"
 
 
 def _setting(
-    default: Any, read: Callable[[Any], Any], takes: str, meaning: str, *, request: bool = False
+    default: Any,
+    read: Callable[[Any], Any],
+    takes: str,
+    meaning: str,
+    *,
+    request: bool = False,
+    secret: bool = False,
 ) -> Any:
     """Declare a setting; ``request`` ones can be overridden in ``meta["simdedup"]``.
 
     ``default`` is as a user would write it; ``read`` turns that into the field's value and
-    raises ValueError or TypeError where it cannot.
+    raises ValueError or TypeError where it cannot. A ``secret`` is not shown with the others.
     """
     return field(
         default=read(default),
+        repr=not secret,
         metadata={
             "default": default,
             "read": read,
@@ -43,10 +54,12 @@ class Config:
     enabled: bool = _setting(True, parse.boolean, "a boolean", "Switches everything on or off.")
     index: str = _setting(
         ".scrapy/simdedup/%(spider)s.db",
-        parse.index_path,
-        "a file path",
-        "The index file. A relative path lies under `.scrapy/simdedup` of the project;"
-        " `%(spider)s` is the spider's name. Spiders that name one file share it.",
+        parse.index_place,
+        "a file path, or the address of a Redis server:"
+        " `redis://USER:PASSWORD@HOST:PORT/DB?prefix=NAME`, also `rediss://`",
+        "The index. A relative path lies under `.scrapy/simdedup` of the project; `%(spider)s` is"
+        " the spider's name. Spiders that name one file, or one server and prefix, share it.",
+        secret=True,
     )
     action: str = _setting(
         "tag",
@@ -230,6 +243,22 @@ class Config:
         "How much of the index is kept in memory, for each crawler.",
     )
 
+    def __post_init__(self) -> None:
+        if is_address(self.index):
+            self._check_reach()
+
+    def _check_reach(self) -> None:
+        """Raise ConfigError where a method looks farther than an index in Redis reaches."""
+        most = farthest(self.hash_bits)
+        for name in self.methods:
+            method = METHODS[name]
+            if isinstance(method, Simhash) and method.widest(self.limits) > most:
+                what = "SIMDEDUP_MAX_DISTANCE is" if name == "simhash" else f"{name} takes"
+                raise ConfigError(
+                    f"{what} {method.widest(self.limits)} bits, but an index in Redis finds pages"
+                    f" up to {most} bits apart, with SIMDEDUP_HASH_BITS = {self.hash_bits}"
+                )
+
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Config:
         """Read all ``SIMDEDUP_`` settings of a mapping (Scrapy's settings are one).
@@ -291,7 +320,7 @@ def _read(each: Field[Any], name: str, given: Any) -> Any:
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
         detail = f" ({error})" if str(error) else ""
         raise ConfigError(
-            f"{name} is {given!r}{detail}, but it takes {each.metadata['takes']}"
+            f"{name} is {masked(repr(given))}{detail}, but it takes {each.metadata['takes']}"
         ) from None
 
 

@@ -7,6 +7,7 @@ import logging
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
@@ -16,10 +17,11 @@ from scrapy_simdedup.compare import Rules
 from scrapy_simdedup.config import Config, unknown_settings
 from scrapy_simdedup.digests import name_hash
 from scrapy_simdedup.identity import identity_of, versions, written
+from scrapy_simdedup.index.place import place_of
 from scrapy_simdedup.index.records import Claim, Settled, Subject
-from scrapy_simdedup.index.sqlite import SqliteIndex
+from scrapy_simdedup.index.redis.address import is_address, masked
 from scrapy_simdedup.judge import Judge, Judgement
-from scrapy_simdedup.methods import rows_of
+from scrapy_simdedup.methods import SHORT_BANDS, rows_of
 from scrapy_simdedup.methods.simhash import MOST_PAGES_32
 from scrapy_simdedup.sites import site_of, stored_url
 from scrapy_simdedup.text.normalise import clean
@@ -28,11 +30,15 @@ from scrapy_simdedup.workers import WorkTimeoutError
 
 logger = logging.getLogger(__name__)
 
+#: Where the log of decisions lies by default if the index is in Redis.
+LOG_PATH = ".scrapy/simdedup/log.db"
+
 
 class Deduplicator:
     """Judges pages and texts against an index, and keeps a log that explains each decision.
 
-    ``index`` is the path of the index file, which is made when it is missing; ``settings`` are
+    ``index`` is the path of the index file, which is made when it is missing, or the address of
+    a Redis server; then ``log`` is the path of the file for the decisions. ``settings`` are
     ``SIMDEDUP_`` settings by name, or a checked :class:`~scrapy_simdedup.config.Config`. Raises
     ConfigError and IndexUnusable. Use it as a context manager, or close it. Safe to use from
     several threads; they take turns at judging.
@@ -48,6 +54,7 @@ class Deduplicator:
         *,
         spider: str = "",
         job: str = "",
+        log: str | Path | None = None,
     ) -> None:
         if isinstance(settings, Config):
             self.config = settings
@@ -56,10 +63,15 @@ class Deduplicator:
             for name, nearest in unknown_settings(settings).items():
                 logger.warning("unknown setting %s%s", name, f": {nearest}?" if nearest else "")
             self.config = Config.from_settings(settings)
-        self._index = SqliteIndex(
-            Path(index),
+        if is_address(index):
+            Config.from_settings({"SIMDEDUP_INDEX": str(index)})
+            # Its password is not kept, and limits of a request are checked against what it can.
+            self.config = replace(self.config, index=masked(str(index)))
+        place = place_of(index, Path(log or LOG_PATH))
+        self._index = place.open(
             identity_of(self.config),
             rows_of(self.config.methods),
+            SHORT_BANDS,
             spider=clean(spider),
             job=job,
             settings=written(self.config),
@@ -73,7 +85,7 @@ class Deduplicator:
             logger.warning(
                 "%s has more than %d pages: 32-bit fingerprints meet by chance there; start a new"
                 " index with SIMDEDUP_HASH_BITS = 64",
-                self.path,
+                self.place,
                 MOST_PAGES_32,
             )
         if self.reaped.orphans:
@@ -92,13 +104,18 @@ class Deduplicator:
 
     @property
     def path(self) -> Path:
-        """The absolute path of the index file."""
+        """The absolute path of the file with the log of decisions: the index file, if it is one."""
         return self._index.path
 
     @property
+    def place(self) -> str:
+        """Where the index is: its path, or its address without user and password."""
+        return self._index.place
+
+    @property
     def run(self) -> int:
-        """The number of this run in the index."""
-        return self._index.run
+        """The number of this run in the log of decisions."""
+        return self._index.logged
 
     @property
     def reaped(self) -> Settled:
@@ -214,7 +231,8 @@ class Deduplicator:
     def confirm(self, claims: Iterable[Claim]) -> Settled:
         """Settle claims: their pages are stored, and copies of them are duplicates for good."""
         with self._turn, self._index.write():
-            return self._index.claims.confirm(claims)
+            settled = self._index.claims.confirm(claims)
+        return self._told(settled)
 
     def release(self, claims: Iterable[Claim]) -> Settled:
         """Settle claims: their pages came to nothing, and the next copy will be kept.
@@ -223,6 +241,10 @@ class Deduplicator:
         """
         with self._turn, self._index.write():
             settled = self._index.claims.release(claims)
+        return self._told(settled)
+
+    @staticmethod
+    def _told(settled: Settled) -> Settled:
         if settled.orphans:
             logger.warning("%s", _orphan_message(settled))
         return settled
@@ -230,7 +252,7 @@ class Deduplicator:
     def release_open(self) -> Settled:
         """Release every claim of this run that is still open."""
         with self._turn:
-            claims = self._index.claims.open_claims(self.run)
+            claims = self._index.claims.open_claims(self._index.run)
         return self.release(claims)
 
     def check(

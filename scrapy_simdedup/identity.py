@@ -8,6 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from scrapy_simdedup.config import Config, setting_name
+from scrapy_simdedup.index.redis.address import masked
 from scrapy_simdedup.text import chinese, idf, stopwords
 
 # Raised whenever the same text would be signed otherwise; part of every index's identity.
@@ -50,10 +51,15 @@ def versions() -> dict[str, str]:
     return found
 
 
+def shown(value: Any) -> Any:
+    """Return a setting's value without the password of an address."""
+    return masked(value) if isinstance(value, str) else value
+
+
 def written(config: Config) -> str:
     """Return the settings that are not the defaults, as JSON, for the run's record."""
     changed = {
-        setting_name(each): getattr(config, each.name)
+        setting_name(each): shown(getattr(config, each.name))
         for each in fields(config)
         if getattr(config, each.name) != each.default
     }

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
+from scrapy_simdedup.index.redis import address
 from scrapy_simdedup.methods import GROUPS, METHODS
 from scrapy_simdedup.methods.piecewise import MOST_SEGMENTS
 from scrapy_simdedup.text import idf as idf_table
@@ -48,15 +49,28 @@ def string(value: Any) -> str:
     return value
 
 
-def index_path(value: Any) -> str:
-    """Read the place of an index: a path, with ``%(spider)s`` or ``%(name)s`` in it at most."""
-    path = str(value)
-    if not path:
+def index_place(value: Any) -> str:
+    """Read the place of an index: a path or an address, with ``%(spider)s`` in it at most."""
+    place = str(value)
+    if not place:
         raise ValueError("empty")
-    if "://" in path:
+    if address.is_address(place):
+        if find_spec("redis") is None:
+            raise ValueError("not installed: pip install scrapy-simdedup[redis]")
+        address.read(filled(place, "spider"))
+        return place
+    if "://" in place:
         raise ValueError("no store for this kind of address")
-    _fill(path, "spider", "name")
-    return path
+    _fill(place, "spider", "name")
+    return place
+
+
+def filled(place: str, spider: str) -> str:
+    """Return the place of a spider's index."""
+    if address.is_address(place):
+        # Where a % may also begin an escape.
+        return address.filled(place, spider)
+    return place % {"spider": spider, "name": spider}
 
 
 def export_path(value: Any) -> str:

@@ -355,7 +355,7 @@ class NoPlace(Addon):
     def update_settings(self, settings: Any) -> None:
         super().update_settings(settings)
         assert self._session is not None
-        self._session._index.path = Path("/dev/null/index.db")
+        self._session._index._index = "/dev/null/index.db"
 
 
 class Locked(Addon):

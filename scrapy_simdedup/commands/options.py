@@ -13,7 +13,18 @@ if TYPE_CHECKING:
 
 def add_index(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
     """Declare ``--index``."""
-    parser.add_argument("--index", required=required, type=Path, help="the index file")
+    parser.add_argument("--index", required=required, type=_file, help="the index file")
+
+
+def _file(text: str) -> Path:
+    from scrapy_simdedup.index.redis.address import is_address
+
+    if is_address(text):
+        raise argparse.ArgumentTypeError(
+            "this takes a file: for an index in Redis that with its log of decisions, such as"
+            " .scrapy/simdedup/SPIDER-log.db"
+        )
+    return Path(text)
 
 
 def index_of(opts: argparse.Namespace, config: Config) -> Path:
@@ -21,9 +32,14 @@ def index_of(opts: argparse.Namespace, config: Config) -> Path:
     from scrapy.exceptions import UsageError
 
     from scrapy_simdedup.crawl.places import located
+    from scrapy_simdedup.index.redis.address import is_address
 
     if opts.index:
         return Path(opts.index).absolute()
+    if is_address(config.index):
+        raise UsageError(
+            "give --index FILE, the log of decisions: SIMDEDUP_INDEX is an index in Redis"
+        )
     if "%(" in config.index:
         raise UsageError(
             f"give --index FILE: SIMDEDUP_INDEX is {config.index}, which is a file for each spider"

@@ -9,7 +9,7 @@ from typing import Any
 
 from scrapy.exceptions import UsageError
 
-from scrapy_simdedup.commands.options import add_index, add_paths, add_set, config_of
+from scrapy_simdedup.commands.options import add_paths, add_set, config_of
 
 
 def add_parser(subcommands: Any) -> None:
@@ -21,7 +21,12 @@ def add_parser(subcommands: Any) -> None:
         epilog="example: scrapy simdedup scan pages/ --index pages.db --output pages.jsonl",
     )
     add_paths(parser)
-    add_index(parser)
+    parser.add_argument(
+        "--index", required=True, help="the index file, or the address of a Redis server"
+    )
+    parser.add_argument(
+        "--log", type=Path, metavar="FILE", help="with an address, the file for the decisions"
+    )
     parser.add_argument(
         "--output", type=Path, metavar="FILE.jsonl", help="default: standard output"
     )
@@ -49,7 +54,7 @@ def run(opts: argparse.Namespace, settings: Any) -> None:
     records = (record for path in opts.paths for record in read(path))
     found: Counter[str] = Counter()
     with (
-        Deduplicator(opts.index, config, spider="scan") as dedup,
+        Deduplicator(opts.index, config, spider="scan", log=opts.log) as dedup,
         writing(opts.output) as out,
         # Quiet in a pipe: tqdm shows itself on a terminal only.
         tqdm(scan(records, dedup), total=total, unit=" pages", disable=None) as rows,

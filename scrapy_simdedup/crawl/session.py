@@ -83,7 +83,7 @@ class Session:
         if not self.config.enabled:
             return
         self._index = OpenIndex(crawler, self.config, self._announce)
-        self._failures = Failures(crawler, self._index.path, self.count)
+        self._failures = Failures(crawler, self._index.place, self.count)
         self._settlement = Settlement(self._index, at_close=self.config.confirm == "close")
         self.ledger = Ledger(self._settlement.settle)
         for name, nearest in unknown_settings(crawler.settings).items():
@@ -194,7 +194,7 @@ class Session:
         config = self.config
         logger.info(
             "scrapy-simdedup: %s holds %d originals; methods %s, duplicate pages: %s, items: %s",
-            dedup.path,
+            dedup.place,
             known,
             "+".join(config.methods),
             config.action,
@@ -278,7 +278,7 @@ class Session:
         logger.info(
             "scrapy-simdedup: %s; %s now holds %d originals",
             summary(self.stats.get_stats()),
-            dedup.path,
+            dedup.place,
             originals,
             extra={"spider": self.crawler.spider},
         )

@@ -9,6 +9,7 @@ from typing import Any
 
 from scrapy_simdedup.crawl.compat import result_of
 from scrapy_simdedup.crawl.opening import OpenIndex
+from scrapy_simdedup.exceptions import IndexAway
 from scrapy_simdedup.index.records import Claim, Settled
 
 logger = logging.getLogger(__name__)
@@ -26,6 +27,7 @@ class Settlement:
         self._at_close: list[Claim] = []
         self._settling: list[tuple[Future[Settled], Callable[[], Settled]]] = []
         self._failed: list[Callable[[], Settled]] = []
+        self._away = False
         self._undecided: dict[int, Future[None]] = {}
 
     def claimed(self, claim: Claim) -> None:
@@ -69,7 +71,12 @@ class Settlement:
         """Return, once, what has been settled since the last call."""
         done = [each for each in self._settling if each[0].done()]
         self._settling = [each for each in self._settling if not each[0].done()]
+        away = any(isinstance(future.exception(), IndexAway) for future, _ in done)
         self._failed += [settle for future, settle in done if future.exception() is not None]
+        if done and self._away and not away:
+            # The server is back.
+            self.try_again()
+        self._away = away or (self._away and not done)
         return [future for future, _ in done]
 
     def try_again(self) -> None:

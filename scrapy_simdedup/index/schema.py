@@ -235,15 +235,20 @@ def refuse_identity(connection: sqlite3.Connection, path: Path, identity: dict[s
             f"{path} is damaged: its identity cannot be read ({error}). It was left untouched:"
             " move it aside, or name another file in SIMDEDUP_INDEX."
         ) from error
-    if recorded != identity:
-        differing = ", ".join(
-            f"{name} {recorded.get(name)!r} where the settings now ask for {identity.get(name)!r}"
-            for name in sorted(recorded.keys() | identity.keys())
-            if recorded.get(name) != identity.get(name)
-        )
+    differing = differences(recorded, identity)
+    if differing:
         raise IndexUnusable(
             f"{path} was written with {differing}: fingerprints would not match. Go back to"
             " those settings, or start anew: move the file aside, set SIMDEDUP_RESET = True once,"
             " or name another file in SIMDEDUP_INDEX."
         )
     return True
+
+
+def differences(recorded: dict[str, Any], identity: dict[str, Any]) -> str:
+    """Say in what the identity that an index records is not that of the settings."""
+    return ", ".join(
+        f"{name} {recorded.get(name)!r} where the settings now ask for {identity.get(name)!r}"
+        for name in sorted(recorded.keys() | identity.keys())
+        if recorded.get(name) != identity.get(name)
+    )

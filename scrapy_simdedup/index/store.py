@@ -100,11 +100,16 @@ class Store(Protocol):
     logged: int
     #: Where the index is, for messages.
     place: str
-    #: Who holds the claims that are made now; and with it the runs of the same job.
-    run: int
-    job_runs: frozenset[int]
     #: What runs that died left behind, released at the start.
     reaped: Settled
+
+    @property
+    def run(self) -> int:
+        """The number of the run that holds the claims that are made now."""
+
+    @property
+    def job_runs(self) -> frozenset[int]:
+        """That run, and those of the same job that it resumes."""
 
     @property
     def pages(self) -> Pages:

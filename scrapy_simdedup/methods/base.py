@@ -99,6 +99,10 @@ class Method(Protocol):
     def bands(self) -> int:
         """How many bands the method's rows use."""
 
+    @property
+    def key_bits(self) -> int:
+        """How many bits its keys have: 64, or 32 where all of them are small."""
+
     def sign(self, document: Document) -> bytes:
         """Return the method's part of the signature."""
 

@@ -61,6 +61,7 @@ class Keywords:
 
     part_name = "keywords"
     bands = 3
+    key_bits = 64
 
     def __init__(self, rule: int) -> None:
         self._rule = rule

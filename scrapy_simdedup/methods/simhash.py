@@ -51,6 +51,7 @@ class Simhash:
 
     name = part_name = "simhash"
     bands = 4
+    key_bits = 64
 
     def sign(self, document: Document) -> bytes:
         """Return the fingerprint, 8 bytes (or 4), little-endian."""
@@ -74,6 +75,10 @@ class Simhash:
     def limit(self, limits: Limits, terms: int) -> int:
         """Return how many bits a text of so many distinct terms may differ in."""
         return limits.distance_for(terms)
+
+    def widest(self, limits: Limits) -> int:
+        """Return how many bits a text of any length may differ in."""
+        return max(bits for _, bits in limits.distances)
 
     def plan(self, part: bytes, terms: int, limits: Limits, size: int) -> Plan | Scan:
         """Return the cheapest exact plan for this text's limit in an index of ``size`` pages."""
