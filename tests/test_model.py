@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Callable
-from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,9 +18,9 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from invariants import wrong_with
 from model import Held, Logged, Page, Run
 from scrapy_simdedup.deduplicator import Deduplicator
+from stores import KINDS, Store
 from test_index import BITS_ONLY, fingerprinted
 
 URLS = [f"https://example.com/{letter}" for letter in "abc"]
@@ -42,14 +38,15 @@ class IndexAgainstModel(RuleBasedStateMachine):
 
     claims = Bundle("claims")
 
+    #: Makes the store that is tested.
+    new: Callable[[], Store]
+
     @initialize()
     def begin(self) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="simdedup-model-"))
-        self.path = self.folder / "0.db"
+        self.store = self.new()
         self.pages: list[Page] = []
         self.log: list[Logged] = []
         self.runs: list[Run] = []
-        self.copies = 0
         self.open()
 
     # What the rules do to the model.
@@ -82,7 +79,7 @@ class IndexAgainstModel(RuleBasedStateMachine):
     @precondition(lambda self: len(self.live()) < 2)
     @rule()
     def open(self) -> None:
-        run = Run(Deduplicator(self.path, BITS_ONLY))
+        run = Run(self.store.open(BITS_ONLY))
         self.reap()
         self.runs.append(run)
 
@@ -101,27 +98,17 @@ class IndexAgainstModel(RuleBasedStateMachine):
         run.dedup = None
 
     def die(self, number: int) -> None:
-        """A process that is killed: the file is closed, the lock is gone, nothing was said."""
+        """A process that is killed."""
         run = self.chosen(number)
         assert run.dedup is not None
-        index = run.dedup._index
-        index._checkpointer.stop()
-        index.connection.close()
-        index._lock._lock.release()
+        self.store.die(run.dedup)
         run.dedup = None
 
     def machine_stops(self, number: int) -> None:
-        """All processes die at once: the file goes on as a copy of what is on the disk."""
-        self.copies += 1
-        copy = self.folder / f"{self.copies}.db"
-        for ending in ("", "-wal"):
-            with suppress(FileNotFoundError):
-                shutil.copy(f"{self.path}{ending}", f"{copy}{ending}")
+        """All processes die at once."""
+        self.store.stop([run.dedup for run in self.live() if run.dedup])
         for run in self.live():
-            assert run.dedup is not None
-            run.dedup.close()
             run.dedup = None
-        self.path = copy
 
     # Judging.
 
@@ -222,33 +209,31 @@ class IndexAgainstModel(RuleBasedStateMachine):
     def holds_what_the_model_holds(self) -> None:
         if not self.live():
             return
-        dedup = self.live()[0].dedup
-        assert dedup is not None
-        ask = dedup._index.connection.execute
-        rows = ask("SELECT url, digest, confirmed FROM pages ORDER BY id").fetchall()
+        rows = [(row.url, row.digest, row.confirmed) for row in self.store.held()]
         assert rows == [
             (page.url, page.value.to_bytes(16, "little"), page.confirmed) for page in self.pages
         ]
-        log = ask("SELECT url, status FROM decisions ORDER BY id").fetchall()
+        log = self.store.asked("SELECT url, status FROM decisions ORDER BY id")
         assert log == [(entry.url, entry.status) for entry in self.log]
-        assert wrong_with(self.path, ["simhash"], settled=False) == []
+        assert self.store.wrong(["simhash"], settled=False) == []
 
     def teardown(self) -> None:
         for run in self.live():
             assert run.dedup is not None
             run.dedup.close()
         if self.runs:
-            Deduplicator(self.path, BITS_ONLY).close()
-            assert wrong_with(self.path, ["simhash"]) == []
-            shutil.rmtree(self.folder)
+            self.store.open(BITS_ONLY).close()
+            assert self.store.wrong(["simhash"]) == []
 
 
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     ("examples", "steps"), [(20, 40), pytest.param(100, 80, marks=pytest.mark.slow)]
 )
-def test_index_against_model(examples: int, steps: int) -> None:
+def test_index_against_model(new_store: Any, kind: str, examples: int, steps: int) -> None:
+    machine = type("Machine", (IndexAgainstModel,), {"new": lambda _: new_store(kind)})
     run_state_machine_as_test(
-        IndexAgainstModel,
+        machine,
         settings=settings(
             max_examples=examples,
             stateful_step_count=steps,
@@ -259,10 +244,10 @@ def test_index_against_model(examples: int, steps: int) -> None:
 
 
 @pytest.mark.parametrize("first", ["confirm", "release", "neither"])
-def test_a_page_that_changes_twice_before_it_is_settled(tmp_path, first):
+def test_a_page_that_changes_twice_before_it_is_settled(store, first):
     """Only the text that is confirmed last stands for it, however the others end."""
     texts = [1, 1 << 20, 1 << 40]
-    with Deduplicator(tmp_path / "index.db", BITS_ONLY) as dedup:
+    with store.open(BITS_ONLY) as dedup:
 
         def judge(name: str, value: int) -> Any:
             config = dedup.config.override({"max_distance": 0})

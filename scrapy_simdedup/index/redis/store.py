@@ -111,7 +111,9 @@ class RedisIndex:
     def _log_id(self) -> str:
         """Return the log's own number, by which others leave notices for it."""
         execute = self._log.connection.execute
-        execute("INSERT INTO meta VALUES ('log', ?) ON CONFLICT DO NOTHING", (uuid.uuid4().hex,))
+        new = "INSERT INTO meta VALUES ('log', ?) ON CONFLICT DO NOTHING"
+        with self._log.write():
+            execute(new, (uuid.uuid4().hex,))
         return str(execute("SELECT value FROM meta WHERE key = 'log'").fetchone()[0])
 
     def _lock_name(self) -> str:
