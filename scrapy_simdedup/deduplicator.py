@@ -232,7 +232,8 @@ class Deduplicator:
         """Settle claims: their pages are stored, and copies of them are duplicates for good."""
         with self._turn, self._index.write():
             settled = self._index.claims.confirm(claims)
-        return self._told(settled)
+            orphans = (*settled.orphans, *self._index.orphaned())
+        return self._told(replace(settled, orphans=orphans))
 
     def release(self, claims: Iterable[Claim]) -> Settled:
         """Settle claims: their pages came to nothing, and the next copy will be kept.
@@ -241,7 +242,8 @@ class Deduplicator:
         """
         with self._turn, self._index.write():
             settled = self._index.claims.release(claims)
-        return self._told(settled)
+            orphans = (*settled.orphans, *self._index.orphaned())
+        return self._told(replace(settled, orphans=orphans))
 
     @staticmethod
     def _told(settled: Settled) -> Settled:

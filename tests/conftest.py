@@ -55,3 +55,11 @@ def new_store(
 def store(request: pytest.FixtureRequest, new_store: Callable[[str], Store]) -> Store:
     """An empty store, of each kind in turn."""
     return new_store(request.param)
+
+
+@pytest.fixture
+def redis_store(new_store: Callable[[str], Store]) -> RedisStore:
+    """An empty index in Redis."""
+    made = new_store("redis")
+    assert isinstance(made, RedisStore)
+    return made

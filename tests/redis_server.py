@@ -42,7 +42,9 @@ class RedisServer:
         for _ in range(20):
             port = self.port or _free_port()
             command = [self._program, "--port", str(port), "--bind", "127.0.0.1", "--save", ""]
-            command += ["--appendonly", "yes", "--dir", str(self._folder), *self._options]
+            # Written before each answer; with fsyncs that might have to wait for one of these.
+            command += ["--appendonly", "yes", "--appendfsync", "no"]
+            command += ["--dir", str(self._folder), *self._options]
             with (self._folder / "redis.log").open("ab") as log:
                 self._process = subprocess.Popen(command, stdout=log, stderr=log)
             if self._answers(port):

@@ -27,7 +27,7 @@ from scrapy_simdedup.index.damage import unusable
 from scrapy_simdedup.index.files import check_usable
 from scrapy_simdedup.index.lookup import Lookup
 from scrapy_simdedup.index.pages import Pages
-from scrapy_simdedup.index.records import Signature, Subject
+from scrapy_simdedup.index.records import Orphan, Signature, Subject
 from scrapy_simdedup.index.runs import RunLock, is_alive
 from scrapy_simdedup.index.store import Memory, Plans, Sight
 from scrapy_simdedup.index.transactions import LOCK_SECONDS, Transactions
@@ -192,6 +192,10 @@ class SqliteIndex:
             partial(self.pages.with_body, subject),
             partial(self.bodies.decision, subject, rules),
         )
+
+    def orphaned(self) -> Sequence[Orphan]:
+        """Return no copies: whoever releases a claim marks them himself."""
+        return ()
 
     def is_alive(self, run: int) -> bool:
         """Tell whether a run still runs: it is this one, or its process holds its lock."""

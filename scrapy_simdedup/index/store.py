@@ -12,7 +12,15 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from scrapy_simdedup.index.bands import Plan, Row, Scan
-from scrapy_simdedup.index.records import Claim, Kept, NewPage, Settled, Signature, Subject
+from scrapy_simdedup.index.records import (
+    Claim,
+    Kept,
+    NewPage,
+    Orphan,
+    Settled,
+    Signature,
+    Subject,
+)
 
 T = TypeVar("T")
 
@@ -156,6 +164,12 @@ class Store(Protocol):
         """Append a decision: the values of all columns but id, run and time, in order.
 
         Returns its number.
+        """
+
+    def orphaned(self) -> Sequence[Orphan]:
+        """Return the copies in the log whose originals came to nothing, by another's doing.
+
+        Called in a block of ``write``; they are marked in the log, and returned once.
         """
 
     def close(self, reason: str) -> None:

@@ -45,6 +45,8 @@ class Access:
         self.life = life
         #: The token of a step of which it is not known whether it was made.
         self.unsure: tuple[int, str] | None = None
+        #: Whether notices to the log are waiting, that copies in it have lost their original.
+        self.notices = True
         self._told = False
 
     def asking(self, ask: Callable[[], T]) -> T:

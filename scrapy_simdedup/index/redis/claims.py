@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
-from scrapy_simdedup.index.records import Claim, Orphan, Settled
+from scrapy_simdedup.index.records import Claim, Settled
 from scrapy_simdedup.index.redis.access import Access, Overtaken
 from scrapy_simdedup.index.redis.changes import Change
 from scrapy_simdedup.index.redis.record import Record
@@ -23,37 +23,26 @@ _TRIES = 20
 class RedisClaims:
     """The claims of runs.
 
-    ``going_by`` returns the pages that go by one of a page's names; ``orphans`` tells the log of
-    the copies that have lost their original, if there may be new ones.
+    ``going_by`` returns the pages that go by one of a page's names.
     """
 
-    def __init__(
-        self,
-        access: Access,
-        going_by: Callable[[Record], Mapping[int, Record]],
-        orphans: Callable[[bool], Sequence[Orphan]],
-    ) -> None:
+    def __init__(self, access: Access, going_by: Callable[[Record], Mapping[int, Record]]) -> None:
         self._access = access
         self._going_by = going_by
-        self._orphans = orphans
 
     def confirm(self, claims: Iterable[Claim]) -> Settled:
         """Make provisional pages originals; one that replaces another takes its place."""
-        settled = self._settle(list(claims), self._confirming)
-        return Settled(len(settled), self._orphans(False))
+        return Settled(len(self._settle(list(claims), self._confirming)))
 
     def release(self, claims: Iterable[Claim]) -> Settled:
-        """Undo claims; copies that were judged against them become orphans."""
-        count = self.undo(claims)
-        return Settled(count, self._orphans(True))
-
-    def undo(self, claims: Iterable[Claim]) -> int:
-        """Undo claims, and leave notices to the logs that hold their copies."""
+        """Undo claims, and leave notices to the logs that hold copies of them."""
         settled = self._settle(list(claims), self._releasing)
         for claim, record in settled:
             if claim.new:
                 self._hand_on(claim.page, record)
-        return len(settled)
+        # One of the logs may be the run's own.
+        self._access.notices = True
+        return Settled(len(settled))
 
     def open_claims(self, run: int) -> list[Claim]:
         """Return the claims of a run that nobody has settled."""

@@ -85,8 +85,29 @@ end
 
 local rows, free = tonumber(ARGV[at + 3]), tonumber(ARGV[at + 4])
 local record, life = ARGV[at + 5], tonumber(ARGV[at + 6])
+
+-- Remove the rows of pages that have grown too old, and are gone.
+local function sweep(bucket, size)
+  local content, kept = redis.call('GET', bucket), {}
+  for from = 1, #content, size do
+    local row = string.sub(content, from, from + size - 1)
+    local page = number(string.sub(row, -PAGE))
+    if redis.call('EXISTS', ARGV[2] .. page) == 1 then
+      kept[#kept + 1] = row
+    else
+      redis.call('SETBIT', KEYS[6], page, 0)
+    end
+  end
+  redis.call('SET', bucket, table.concat(kept))
+end
+
 local page = redis.call('HINCRBY', KEYS[1], 'pages', 1)
 local key = ARGV[2] .. string.format('%.0f', page)
+if life > 0 then
+  redis.call('SET', key, record, 'PX', life)
+else
+  redis.call('SET', key, record)
+end
 for i = 1, rows do
   local bucket, start = KEYS[FIXED_KEYS + exact + ranges + i], ARGV[at + 6 + i]
   local room = true
@@ -98,12 +119,12 @@ for i = 1, rows do
       room = count < most_equal
     end
   end
-  if room then redis.call('APPEND', bucket, start .. packed(page)) end
-end
-if life > 0 then
-  redis.call('SET', key, record, 'PX', life)
-else
-  redis.call('SET', key, record)
+  if room then
+    local size = #start + PAGE
+    local count = redis.call('APPEND', bucket, start .. packed(page)) / size
+    -- Whenever it has doubled: so that this costs little, and half of it is alive at least.
+    if life > 0 and count >= 8 and bit.band(count, count - 1) == 0 then sweep(bucket, size) end
+  end
 end
 redis.call('SETBIT', KEYS[6], page, 1)
 redis.call('SADD', KEYS[5], page)

@@ -15,6 +15,8 @@ from scrapy_simdedup.index.runs import is_alive
 # A run tells that it is alive so often, and is dead when it has not for so long.
 BEAT_SECONDS = 10.0
 DEAD_SECONDS = 60.0
+# A server that has been up for less has not heard of everybody.
+_UP_SECONDS = DEAD_SECONDS
 
 
 class Member:
@@ -32,11 +34,11 @@ class Member:
 
 def members(link: Link, keys: Keys) -> list[tuple[Member, bool]]:
     """Return the runs that count as alive, and whether they have been silent for too long."""
-    now, _ = link.call(lambda client: client.time())
+    seconds, more = link.call(lambda client: client.time())
     up = link.call(lambda client: client.info("server")["uptime_in_seconds"])
     (found,) = link.ask(("ZRANGE", keys.live, 0, -1, "WITHSCORES"))
-    # A server that was down has heard of nobody.
-    before = (now - DEAD_SECONDS) * 1000 if up > DEAD_SECONDS else 0
+    now = seconds * 1000 + more / 1000
+    before = now - DEAD_SECONDS * 1000 if up > _UP_SECONDS else 0
     return [(Member(written), float(beat) < before) for written, beat in _pairs(found)]
 
 

@@ -36,8 +36,7 @@ class RedisPages:
         self._read: dict[int, Record] = {}
         # What a claim that came too late was answered: the same question need not be asked again.
         self._fresh: Answer | None = None
-        #: Notices to the log that are waiting; keys that were left out for being crowded.
-        self.notices = 0
+        #: How many keys were left out for being crowded.
         self.crowded = 0
         #: The claim of this judgement.
         self.claim: Claim | None = None
@@ -89,7 +88,7 @@ class RedisPages:
     def _answered(self, answer: list[object]) -> Answer:
         read = Answer.read(answer)
         self._access.run.sees(read.live)
-        self.notices = read.notices
+        self._access.notices |= bool(read.notices)
         return read
 
     def _keys(self, question: Question, rows: Sequence[str] = ()) -> list[str]:

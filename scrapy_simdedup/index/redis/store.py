@@ -10,7 +10,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, TypeVar
 
-from scrapy_simdedup.exceptions import IndexAway, IndexUnusable
+from scrapy_simdedup.exceptions import IndexUnusable
 from scrapy_simdedup.index.bands import Rows
 from scrapy_simdedup.index.records import Orphan, Settled, Signature, Subject
 from scrapy_simdedup.index.redis.access import Access, Overtaken
@@ -94,7 +94,7 @@ class RedisIndex:
             )
             self.bodies = RedisBodies(self._access)
             self.pages = RedisPages(self._access, self.bodies.read)
-            self.claims = RedisClaims(self._access, self.pages.going_by, self._orphans)
+            self.claims = RedisClaims(self._access, self.pages.going_by)
             self._open()
             undo.pop_all()
         self._heart = Heart(self._link, self._beat)
@@ -106,7 +106,7 @@ class RedisIndex:
         count = self._reap()
         with self.write():
             #: What runs that died left behind, and the copies of it that this log holds.
-            self.reaped = Settled(count, self._orphans(True))
+            self.reaped = Settled(count, self.orphaned())
 
     def _log_id(self) -> str:
         """Return the log's own number, by which others leave notices for it."""
@@ -154,13 +154,13 @@ class RedisIndex:
             self._run.begin()
         claim = self._access.left_behind()
         if claim is not None:
-            self.claims.undo([claim])
+            self.claims.release([claim])
 
     def _undo(self) -> None:
         """Give up the claim of a judgement that failed after that."""
         if self.pages.claim is not None:
             try:
-                self.claims.undo([self.pages.claim])
+                self.claims.release([self.pages.claim])
             except Exception as error:
                 # It is released at the end of the run, or when that is found dead.
                 logger.debug("the claim on page %d stays: %s", self.pages.claim.page, error)
@@ -201,12 +201,9 @@ class RedisIndex:
         self.bodies.logged = (number, remembered)
         return number
 
-    def _orphans(self, asked: bool) -> list[Orphan]:
-        """Mark the log's copies whose originals came to nothing; in a transaction of the log.
-
-        The server is asked where there is reason to, or where a look has found some.
-        """
-        if not asked and not self.pages.notices:
+    def orphaned(self) -> list[Orphan]:
+        """Return the copies in the log whose originals came to nothing, and mark them there."""
+        if not self._access.notices:
             return []
         key = f"{self._access.keys.notices}{self._run.log}"
         (notices,) = self._access.asking(lambda: self._link.ask(("LRANGE", key, 0, -1)))
@@ -221,14 +218,14 @@ class RedisIndex:
             orphans += [Orphan(*row)] if row else []
         if notices:
             self._link.ask(*(("LREM", key, 1, notice) for notice in notices))
-        self.pages.notices = 0
+        self._access.notices = False
         return orphans
 
     def _reap(self) -> int:
         """Release what dead runs left open; return how many claims that were."""
         count = 0
         for member in self._run.bury():
-            count += self.claims.undo(self.claims.open_claims(member.number))
+            count += self.claims.release(self.claims.open_claims(member.number)).count
             self._run.buried(member)
         return count
 
@@ -240,13 +237,12 @@ class RedisIndex:
         """End the run and let go of the index; open claims are released first."""
         self._heart.stop()
         try:
-            self._come_to_terms()
             for number in self._run.numbers:
-                self.claims.undo(self.claims.open_claims(number))
+                self.claims.release(self.claims.open_claims(number))
             with self.write():
-                self._orphans(True)
+                self.orphaned()
             self._run.end(reason)
-        except IndexAway as error:
+        except IndexUnusable as error:
             logger.warning(
                 "%s; what this run has left open there is released once it is taken for dead",
                 error,
