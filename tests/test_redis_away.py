@@ -75,6 +75,8 @@ def test_a_server_that_comes_back_with_nothing(server, own, caplog):
     with own.open() as dedup:
         dedup.check("a", text=story(1))
         before = dedup.judge(dedup.page("b"), analysis_of(dedup, story(2))).claim
+        assert dedup.check("early copy of a", text=story(1)).original == "a"
+        assert dedup.check("early copy of b", text=story(2)).original == "b"
         server.kill(wipe=True)
         with pytest.raises(IndexAway):
             dedup.check("c", text=story(3))
@@ -84,6 +86,9 @@ def test_a_server_that_comes_back_with_nothing(server, own, caplog):
         assert dedup.check("copy of a", text=story(1)).status == "unique"
         assert caplog.text.count("has lost what it held") == 1
         now = dedup.judge(dedup.page("copy of b"), analysis_of(dedup, story(2))).claim
+        # Nobody will ever tell whether the page that this one copies was stored.
+        orphans = dedup.confirm([]).orphans
+        assert [orphan.url for orphan in orphans] == ["early copy of b"]
         # A claim of then has the number of another page now, and nothing to do with it.
         assert before.page == now.page == 2
         assert dedup.confirm([before]).count == dedup.release([before]).count == 0

@@ -134,6 +134,7 @@ class RedisPages:
         if not isinstance(answer, int):
             self._fresh = self._answered(answer)
             raise Overtaken
+        access.run.last_page = max(access.run.last_page, answer)
         self.claim = Claim(answer, access.run.number, new=True)
         return self.claim
 
@@ -195,6 +196,7 @@ class RedisPages:
         change.do("RPUSH", self._access.keys.copies(page), copy)
         if not self._access.commit(change):
             raise Overtaken
+        self._access.run.last_page = max(self._access.run.last_page, page)
 
     def going_by(self, record: Record) -> dict[int, Record]:
         """Return the pages that go by one of the names of another one."""

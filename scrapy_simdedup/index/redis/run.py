@@ -52,6 +52,9 @@ class Run:
         #: The numbers this run has had that are alive, and those of its job.
         self.numbers: list[int] = []
         self.job: frozenset[int] = frozenset()
+        #: The last page that this run knows of; and whether the server has lost pages since.
+        self.last_page = 0
+        self.robbed = False
         self._live: dict[int, Member] = {}
         self._lost = threading.Event()
         self._beginning, self._changing = threading.Lock(), threading.Lock()
@@ -74,16 +77,20 @@ class Run:
             [self._keys.meta, self._keys.live],
             [self._identity, SCHEMA, uuid.uuid4().hex, f"{self.log} {self._lock}"],
         )
-        identity, schema, index, number = found
+        identity, schema, index, pages, number = found
         check_identity(self._link.address, identity, schema, json.loads(self._identity))
         self.index, self.number = index.decode(), number
-        if before and before != self.index:
+        same = before == self.index and int(pages) >= self.last_page
+        if before and not same:
+            self.robbed = True
+            self.last_page = 0
             logger.warning(
-                "%s has lost what it held: it is filled anew from here on", self._link.address
+                "%s has lost %s it held: what is missing is filled anew from here on",
+                self._link.address,
+                "what" if before != self.index else "some of what",
             )
         with self._changing:
-            kept = self.numbers if before == self.index else []
-            self.numbers = [*kept, number]
+            self.numbers = [*(self.numbers if same else []), number]
         self._lost.clear()
         self._tell_of_itself()
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Callable, Collection, Sequence
+from array import array
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from datetime import datetime, timezone
 from pathlib import Path
@@ -92,6 +93,8 @@ class RedisIndex:
             self._access = Access(
                 self._link, keys, layout, rows_of, self._run, round(max_age * 1000)
             )
+            # The decisions of this run on copies that rested on an open claim.
+            self._leaning = array("q")
             self.bodies = RedisBodies(self._access)
             self.pages = RedisPages(self._access, self.bodies.read)
             self.claims = RedisClaims(self._access, self.pages.going_by)
@@ -196,6 +199,7 @@ class RedisIndex:
         number = self._log.log([kind, url, status, reason, original, None, *measures])
         if status == "duplicate" and not self.pages.settled(page):
             self.pages.lean(page, f"{self._run.log} {self.run} {self.logged} {number}")
+            self._leaning.append(number)
         distance, most, resemblance, containment, method, _, terms = measures
         remembered = (status, reason, page, distance, most, resemblance, containment, method, terms)
         self.bodies.logged = (number, remembered)
@@ -203,23 +207,32 @@ class RedisIndex:
 
     def orphaned(self) -> list[Orphan]:
         """Return the copies in the log whose originals came to nothing, and mark them there."""
-        if not self._access.notices:
-            return []
-        key = f"{self._access.keys.notices}{self._run.log}"
-        (notices,) = self._access.asking(lambda: self._link.ask(("LRANGE", key, 0, -1)))
-        orphans = []
-        for notice in notices:
-            _, _, run, decision = notice.decode().split(" ")
-            row = self._log.connection.execute(
-                "UPDATE decisions SET status = 'orphaned' WHERE id = ? AND run = ?"
-                " AND status = 'duplicate' RETURNING kind, url, original",
-                (int(decision), int(run)),
-            ).fetchone()
-            orphans += [Orphan(*row)] if row else []
-        if notices:
-            self._link.ask(*(("LREM", key, 1, notice) for notice in notices))
-        self._access.notices = False
+        orphans: list[Orphan] = []
+        if self._run.robbed:
+            # The server has forgotten what leans on what, so that nobody will give notice.
+            orphans += self._mark((self.logged, decision) for decision in self._leaning)
+            del self._leaning[:]
+            self._run.robbed = False
+        if self._access.notices:
+            key = f"{self._access.keys.notices}{self._run.log}"
+            (notices,) = self._access.asking(lambda: self._link.ask(("LRANGE", key, 0, -1)))
+            about = (notice.split(b" ") for notice in notices)
+            orphans += self._mark((int(run), int(decision)) for _, _, run, decision in about)
+            if notices:
+                self._link.ask(*(("LREM", key, 1, notice) for notice in notices))
+            self._access.notices = False
         return orphans
+
+    def _mark(self, decisions: Iterable[tuple[int, int]]) -> Iterator[Orphan]:
+        """Mark decisions of the log, each with its run, as orphaned, where they are copies."""
+        for decision in decisions:
+            row = self._log.connection.execute(
+                "UPDATE decisions SET status = 'orphaned' WHERE run = ? AND id = ?"
+                " AND status = 'duplicate' RETURNING kind, url, original",
+                decision,
+            ).fetchone()
+            if row:
+                yield Orphan(*row)
 
     def _reap(self) -> int:
         """Release what dead runs left open; return how many claims that were."""
