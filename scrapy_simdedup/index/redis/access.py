@@ -20,6 +20,9 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
+# Records of open claims that are kept in memory.
+_MOST_WRITTEN = 1024
+
 
 class Overtaken(Exception):
     """What a judgement looked at has changed: it is to be made anew."""
@@ -47,6 +50,8 @@ class Access:
         self.unsure: tuple[int, str] | None = None
         #: Whether notices to the log are waiting, that copies in it have lost their original.
         self.notices = True
+        # Records as this run wrote them last: most are still the same when they are settled.
+        self._written: dict[int, Record] = {}
         self._told = False
 
     def asking(self, ask: Callable[[], T]) -> T:
@@ -115,6 +120,17 @@ class Access:
         return self.read(
             {page: raw for page, raw in zip(pages, found, strict=True) if raw is not None}
         )
+
+    def wrote(self, page: int, record: Record) -> None:
+        """Take note of a record that has just been stored."""
+        if len(self._written) >= _MOST_WRITTEN:
+            self._written.pop(next(iter(self._written)), None)
+        self._written[page] = record.changed(raw=record.pack())
+
+    def written(self, pages: Sequence[int]) -> dict[int, Record]:
+        """Return the records of pages as they were written last, once, or as they are."""
+        found = {page: self._written.pop(page) for page in pages if page in self._written}
+        return found | self.records([page for page in pages if page not in found])
 
     def record(self, page: int) -> Record | None:
         """Return the record of a page, None where it is not stored."""

@@ -72,7 +72,7 @@ class RedisClaims:
     ) -> list[tuple[Claim, Record]]:
         settled: list[tuple[Claim, Record]] = []
         for _ in range(_TRIES):
-            records = self._access.records(list({claim.page for claim in claims}))
+            records = self._access.written(list({claim.page for claim in claims}))
             ready = [
                 (claim, record, change)
                 for claim in claims

@@ -135,6 +135,7 @@ class RedisPages:
             self._fresh = self._answered(answer)
             raise Overtaken
         access.run.last_page = max(access.run.last_page, answer)
+        access.wrote(answer, record)
         self.claim = Claim(answer, access.run.number, new=True)
         return self.claim
 
@@ -182,6 +183,7 @@ class RedisPages:
         change.cut_rows(kept.id, name_cells(layout, space, names[_MOST_IDENTITIES:]))
         change.store(kept.id, before, after, met=True)
         access.step(change, kept.id)
+        access.wrote(kept.id, after)
         self.claim = Claim(kept.id, access.run.number, new=False, alone=alone)
         return self.claim
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from array import array
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
 from datetime import datetime, timezone
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any, TypeVar
 
 from scrapy_simdedup.exceptions import IndexUnusable
 from scrapy_simdedup.index.bands import Rows
-from scrapy_simdedup.index.records import Orphan, Settled, Signature, Subject
+from scrapy_simdedup.index.records import Settled, Signature, Subject
 from scrapy_simdedup.index.redis.access import Access, Overtaken
 from scrapy_simdedup.index.redis.address import Address
 from scrapy_simdedup.index.redis.bodies import RedisBodies
@@ -21,6 +20,7 @@ from scrapy_simdedup.index.redis.claims import RedisClaims
 from scrapy_simdedup.index.redis.heart import Heart
 from scrapy_simdedup.index.redis.keys import Keys
 from scrapy_simdedup.index.redis.link import Gone, Link
+from scrapy_simdedup.index.redis.notices import Notices
 from scrapy_simdedup.index.redis.pages import RedisPages
 from scrapy_simdedup.index.redis.rows import Layout
 from scrapy_simdedup.index.redis.run import Run
@@ -93,8 +93,9 @@ class RedisIndex:
             self._access = Access(
                 self._link, keys, layout, rows_of, self._run, round(max_age * 1000)
             )
-            # The decisions of this run on copies that rested on an open claim.
-            self._leaning = array("q")
+            self._notices = Notices(self._access, self._log.connection, self.logged)
+            #: Return the copies in the log whose originals came to nothing, and mark them there.
+            self.orphaned = self._notices.orphaned
             self.bodies = RedisBodies(self._access)
             self.pages = RedisPages(self._access, self.bodies.read)
             self.claims = RedisClaims(self._access, self.pages.going_by)
@@ -198,41 +199,11 @@ class RedisIndex:
         # The pages that the log could point to are not in its file.
         number = self._log.log([kind, url, status, reason, original, None, *measures])
         if status == "duplicate" and not self.pages.settled(page):
-            self.pages.lean(page, f"{self._run.log} {self.run} {self.logged} {number}")
-            self._leaning.append(number)
+            self.pages.lean(page, self._notices.leaning(number))
         distance, most, resemblance, containment, method, _, terms = measures
         remembered = (status, reason, page, distance, most, resemblance, containment, method, terms)
         self.bodies.logged = (number, remembered)
         return number
-
-    def orphaned(self) -> list[Orphan]:
-        """Return the copies in the log whose originals came to nothing, and mark them there."""
-        orphans: list[Orphan] = []
-        if self._run.robbed:
-            # The server has forgotten what leans on what, so that nobody will give notice.
-            orphans += self._mark((self.logged, decision) for decision in self._leaning)
-            del self._leaning[:]
-            self._run.robbed = False
-        if self._access.notices:
-            key = f"{self._access.keys.notices}{self._run.log}"
-            (notices,) = self._access.asking(lambda: self._link.ask(("LRANGE", key, 0, -1)))
-            about = (notice.split(b" ") for notice in notices)
-            orphans += self._mark((int(run), int(decision)) for _, _, run, decision in about)
-            if notices:
-                self._link.ask(*(("LREM", key, 1, notice) for notice in notices))
-            self._access.notices = False
-        return orphans
-
-    def _mark(self, decisions: Iterable[tuple[int, int]]) -> Iterator[Orphan]:
-        """Mark decisions of the log, each with its run, as orphaned, where they are copies."""
-        for decision in decisions:
-            row = self._log.connection.execute(
-                "UPDATE decisions SET status = 'orphaned' WHERE run = ? AND id = ?"
-                " AND status = 'duplicate' RETURNING kind, url, original",
-                decision,
-            ).fetchone()
-            if row:
-                yield Orphan(*row)
 
     def _reap(self) -> int:
         """Release what dead runs left open; return how many claims that were."""
