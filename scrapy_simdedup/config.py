@@ -207,7 +207,8 @@ class Config:
         False,
         parse.boolean,
         "a boolean",
-        "Starts the run with an empty index; the old file is moved aside, not deleted.",
+        "Starts the run with an empty index: the old file is moved aside, an index in Redis is"
+        " removed.",
     )
     export: str = _setting(
         "",

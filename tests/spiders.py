@@ -370,7 +370,7 @@ class Locked(Addon):
 
         def lock() -> None:
             time.sleep(0.7)
-            with closing(sqlite3.connect(index.path, isolation_level=None)) as other:
+            with closing(sqlite3.connect(index.place.path, isolation_level=None)) as other:
                 other.execute("BEGIN IMMEDIATE")
                 time.sleep(6)
                 other.execute("ROLLBACK")

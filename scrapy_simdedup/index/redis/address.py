@@ -39,7 +39,7 @@ class Address:
     def __str__(self) -> str:
         """Return the address as it may be shown and stored: without user and password."""
         mark = "&" if "?" in self.url else "?"
-        suffix = "" if self.prefix == _PREFIX else f"{mark}prefix={quote(self.prefix)}"
+        suffix = "" if self.prefix == _PREFIX else f"{mark}prefix={quote(self.prefix, safe=':')}"
         return masked(self.url) + suffix
 
 
