@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from scrapy_simdedup.index.records import (
     OF_MARKUP,
@@ -114,22 +115,9 @@ class RedisPages:
 
     def insert(self, page: NewPage) -> Claim:
         """Claim a page with all its rows. Raises Overtaken where there is more to be seen now."""
-        access, question = self._access, self._question
+        access = self._access
         record = self._new(page)
-        named, others = cells_of(access.layout, record, access.rows_of)
-        rows = [*named, *others]
-        if question is None:
-            # Nobody has looked: whatever there is does not matter.
-            question = Question(record.space, access.layout, [])
-        stamp = self._answer.stamp if self._answer else b""
-        token = access.token()
-        arguments = [
-            *question.arguments(access.run.index, access.keys.pages),
-            *(stamp, token, len(rows), len(named), record.pack(), access.life),
-            *(cell.start for cell in rows),
-        ]
-        keys = self._keys(question, [cell.bucket for cell in rows])
-        answer = access.link.run("look", keys, arguments)
+        answer = access.link.run("look", *self.claiming(record))
         access.unsure = None
         if not isinstance(answer, int):
             self._fresh = self._answered(answer)
@@ -138,6 +126,23 @@ class RedisPages:
         access.wrote(answer, record)
         self.claim = Claim(answer, access.run.number, new=True)
         return self.claim
+
+    def claiming(self, record: Record) -> tuple[list[str], list[Any]]:
+        """Return the keys and arguments by which the script claims a page.
+
+        It does so only if what has been looked at is the same; if nothing has been, in any case.
+        """
+        access, question = self._access, self._question
+        stamp = self._answer.stamp if self._answer else b""
+        question = question or Question(record.space, access.layout, [])
+        named, others = cells_of(access.layout, record, access.rows_of)
+        rows = [*named, *others]
+        arguments = [
+            *question.arguments(access.run.index, access.keys.pages),
+            *(stamp, access.token(), len(rows), len(named), record.pack(), access.life),
+            *(cell.start for cell in rows),
+        ]
+        return self._keys(question, [cell.bucket for cell in rows]), arguments
 
     def _new(self, page: NewPage) -> Record:
         subject, run = page.subject, self._access.run.number
