@@ -16,7 +16,14 @@ from scrapy_simdedup.methods.piecewise import MOST_SEGMENTS
 from scrapy_simdedup.text import idf as idf_table
 from scrapy_simdedup.workers import cpus
 
-EXPORT_ENDINGS = (".csv", ".jsonl", ".csv.gz", ".jsonl.gz")
+# How the name of an export ends, and what it is written as.
+EXPORT_FORMATS = {
+    ".csv": "csv",
+    ".csv.gz": "csv",
+    ".jsonl": "jsonl",
+    ".jsonl.gz": "jsonl",
+    ".parquet": "parquet",
+}
 
 
 @dataclass(frozen=True)
@@ -62,8 +69,10 @@ def index_path(value: Any) -> str:
 def export_path(value: Any) -> str:
     """Read the path of an export, whose ending names the format."""
     path = str(value)
-    if path and not path.endswith(EXPORT_ENDINGS):
+    if path and not path.endswith(tuple(EXPORT_FORMATS)):
         raise ValueError
+    if path.endswith(".parquet") and find_spec("pyarrow") is None:
+        raise ValueError("not installed: pip install scrapy-simdedup[parquet]")
     _fill(path, "name", "time")
     return path
 

@@ -47,7 +47,8 @@ def run(opts: argparse.Namespace, settings: Any) -> None:
     from dataclasses import asdict
 
     from scrapy_simdedup.logs.explain import explain
-    from scrapy_simdedup.logs.export import reading, writing
+    from scrapy_simdedup.logs.export import reading
+    from scrapy_simdedup.output import writing
 
     config = config_of(settings)
     with ExitStack() as stack:
@@ -81,7 +82,7 @@ def _refuse_other_signatures(connection: sqlite3.Connection, path: Path, config:
 
 
 def _side(name: str, connection: sqlite3.Connection | None, config: Config) -> Side:
-    from scrapy_simdedup.batch.read import is_lines, read
+    from scrapy_simdedup.batch.read import holds_many, read
     from scrapy_simdedup.logs.sides import NotFound, side_of, stored_side
     from scrapy_simdedup.sites import stored_url
 
@@ -92,7 +93,7 @@ def _side(name: str, connection: sqlite3.Connection | None, config: Config) -> S
     if not address and path.is_dir():
         raise UsageError(f"{name} is a folder, and explain takes two pages")
     if not address and path.is_file():
-        if is_lines(path):
+        if holds_many(path):
             raise UsageError(f"{name} holds many pages, and explain takes two")
         try:
             (record,) = read(path)

@@ -35,9 +35,10 @@ def add_parser(subcommands: Any) -> None:
 
 def run(opts: argparse.Namespace, _: Any) -> None:
     """Print histograms and a suggestion. Raises UsageError, IndexUnusable and Untunable."""
-    from scrapy_simdedup.logs.export import reading, writing
+    from scrapy_simdedup.logs.export import reading
     from scrapy_simdedup.logs.labels import read_labels
     from scrapy_simdedup.logs.tune import tune
+    from scrapy_simdedup.output import writing
 
     if opts.labels and not opts.labels.is_file():
         raise UsageError(f"there is no {opts.labels}")

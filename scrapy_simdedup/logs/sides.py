@@ -6,7 +6,7 @@ import sqlite3
 from dataclasses import dataclass
 
 from scrapy_simdedup.analysis import Analysis, Recipe, Source, analyse, extract_with
-from scrapy_simdedup.batch.read import Record
+from scrapy_simdedup.batch.record import Record
 from scrapy_simdedup.config import Config
 from scrapy_simdedup.exceptions import SimDedupError
 from scrapy_simdedup.index.records import Signature, unpack
