@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import zlib
 from collections import Counter
@@ -23,8 +24,8 @@ _OVERLAP = 8
 # Records that stand for a page.
 _PAGES = ("response", "revisit")
 
-# Bytes that are read at a time; few, since they may be compressed a thousandfold.
-_CHUNK = 1 << 14
+# Bytes that are read at a time.
+_CHUNK = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def _stored(file: IO[bytes], path: Path) -> Iterator[_Stored]:
     magic = file.read(len(_GZIP))
     # A damaged beginning does not make it a plain one.
     compressed = magic == _GZIP or (path.suffix.lower() == ".gz" and magic != b"WAR")
-    start: int | None = 0
+    start: int | None = 0 if magic else None
     told = False
     while start is not None:
         file.seek(start)
@@ -97,11 +98,13 @@ def _stored(file: IO[bytes], path: Path) -> Iterator[_Stored]:
                 stored = _read(each)
                 told = stored.reason == "torn"
                 yield stored
-            if not compressed or _ends_with(file, last) or _ends_with(file, start):
+            if not compressed or _ends_with(file, start):
                 return
         except OSError:
-            # Damaged: of a record that is told already, or of one that did not get so far.
+            # Damaged: a record that is told already, or one that did not get so far.
             pass
+        if compressed and not told and _ends_with(file, last):
+            return
         start = _next(file, behind, _MEMBER if compressed else _HEAD)
         if not told:
             told = True
@@ -111,15 +114,15 @@ def _stored(file: IO[bytes], path: Path) -> Iterator[_Stored]:
 def _read(record: Any) -> _Stored:
     headers, length = record.headers, record.content_length
     reason, block = None, b""
-    if length > MOST_BYTES:
+    # Torn in its own head, it has no length, or not all of it.
+    if length != _number(headers.get("Content-Length")):
+        reason = "torn"
+    elif length > MOST_BYTES:
         reason = "too-large"
     else:
-        try:
+        with contextlib.suppress(OSError):
             block = record.reader.read()
-        except OSError:
-            reason = "torn"
-        # Torn in its own head, it has no length.
-        if len(block) < length or headers.get("Content-Length") is None:
+        if len(block) < length:
             reason = "torn"
     return _Stored(
         record.stream_pos,
@@ -133,17 +136,20 @@ def _read(record: Any) -> _Stored:
     )
 
 
+def _number(written: str | None) -> int | None:
+    return int(written) if written and written.strip().isdecimal() else None
+
+
 def _ends_with(file: IO[bytes], place: int) -> bool:
     """Tell whether a compressed file ends with the member that begins at a place."""
     file.seek(place)
     member = zlib.decompressobj(zlib.MAX_WBITS | 16)
     while not member.eof:
-        data = file.read(_CHUNK)
+        data = member.unconsumed_tail or file.read(_CHUNK)
         try:
-            member.decompress(data)
+            if not member.decompress(data, _CHUNK) and not data:
+                return False
         except zlib.error:
-            return False
-        if not data:
             return False
     # Some tools fill the last block with zeros.
     return not (member.unused_data + file.read(_CHUNK)).strip(b"\0")
