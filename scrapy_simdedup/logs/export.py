@@ -41,7 +41,6 @@ FIELDS = (
 _DECISIONS = f"""
     SELECT {", ".join("r.spider" if name == "spider" else f"d.{name}" for name in FIELDS)}
     FROM decisions d CROSS JOIN runs r ON r.id = d.run
-    WHERE d.id >= ? AND d.id < ?
 """  # noqa: S608  (names of ours)
 
 # So many numbers of decisions are looked through at a time.
@@ -98,7 +97,7 @@ def decisions(
         " AND d.time < ?": until,
     }
     given = {test: value for test, value in given.items() if value is not None}
-    query = f"{_DECISIONS}{''.join(given)} ORDER BY d.id"
+    query = f"{_DECISIONS} WHERE d.id >= ? AND d.id < ?{''.join(given)} ORDER BY d.id"
     numbers = span(connection)
     for first in numbers[::_STRIDE]:
         last = min(first + _STRIDE, numbers.stop)
@@ -106,6 +105,16 @@ def decisions(
             yield dict(zip(FIELDS, row, strict=True))
         if passed:
             passed(last - first)
+
+
+def newest_decision(connection: sqlite3.Connection, url: str, other: str) -> dict[str, Any] | None:
+    """Return the newest decision on a URL, if possible one that has to do with another URL."""
+    query = (
+        f"{_DECISIONS} WHERE d.url = :url"
+        " ORDER BY coalesce(:other IN (d.original, d.nearest), 0) DESC, d.id DESC"
+    )
+    row = connection.execute(query, {"url": url, "other": other}).fetchone()
+    return row and dict(zip(FIELDS, row, strict=True))
 
 
 def span(connection: sqlite3.Connection) -> range:
