@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from scrapy_simdedup.logs.export import decisions
@@ -13,56 +13,79 @@ from scrapy_simdedup.logs.measures import (
     COPIES,
     DISTANCE,
     ENOUGH,
-    JUDGED,
     RESEMBLANCE,
     Bins,
     InForce,
     Measure,
     Row,
-    count_in_bins,
     gap_between,
     limits_in_force,
     widest,
 )
+from scrapy_simdedup.logs.tally import MEASURES, Tally, judged
 
 _BAR = 24
 
 
-def tune(connection: sqlite3.Connection, run: int | None, labels: Labels | None) -> Iterator[str]:
+def tune(
+    connection: sqlite3.Connection,
+    run: int | None,
+    labels: Labels | None,
+    passed: Callable[[int], object] | None = None,
+) -> Iterator[str]:
     """Return the report on a log, or on one run of it, line by line.
 
-    Raises NoSuchRun, and Untunable where no labelled page is in the log.
+    ``passed`` is told how much of the log lies behind. Raises NoSuchRun, and Untunable where no
+    labelled page is in the log.
     """
     in_force = limits_in_force(connection, run)
-    rows = [row for row in decisions(connection, run=run) if row["status"] in JUDGED]
-    # Two addresses that led to one page: no limit was asked.
-    rows = [row for row in rows if row["method"] != "same-page"]
-    without = sum(row["resemblance"] is None for row in rows)
-    for measure in (RESEMBLANCE, DISTANCE):
-        yield from _histogram(measure, _counts(measure, rows), in_force.of(measure))
-        yield ""
-    yield f"{len(rows)} decisions, {without} of them without a candidate"
+    deciding = in_force.deciding
+    tally = Tally(deciding[0])
+    rows = tally.counting(judged(decisions(connection, run=run, passed=passed)))
+    # Labels are asked of each page; the rest only needs adding up.
+    held = [row for row in rows if labels is not None]
+    yield f"{tally.decisions:,} decisions, {tally.without:,} of them without a candidate"
+    if tally.decisions > tally.without:
+        yield "how near the nearest kept page was, for pages that were kept and for duplicates:"
     yield ""
+    for measure in MEASURES:
+        yield from _histogram(measure, tally.bins(measure), in_force.of(measure))
+        if measure is DISTANCE and DISTANCE not in deciding:
+            yield "the distance only proposes pages: resemblance and containment decide"
+        yield ""
+    yield from _nearest(deciding[0], tally.nearest())
     if labels is None:
-        measure = in_force.deciding[0]
-        yield from _by_gap(measure, _counts(measure, rows))
+        yield from _by_gap(deciding[0], tally.bins(deciding[0]))
     else:
-        yield from _by_labels(rows, labels, in_force)
+        yield from _by_labels(held, labels, in_force)
+
+
+def _nearest(measure: Measure, rows: Sequence[Row]) -> Iterator[str]:
+    if not rows:
+        return
+    yield f"nearest to the limit, by {measure.column} (scrapy simdedup explain A B tells more):"
+    for row in rows:
+        units = measure.of(row)
+        assert units is not None
+        status = "duplicate" if row["status"] in COPIES else "kept"
+        yield f"{measure.shown(units):<7}{status:<10} A {row['nearest']}"
+        yield f"{'':17} B {row['url']}"
+    yield ""
 
 
 def _histogram(measure: Measure, bins: Bins, limits: Sequence[int]) -> Iterator[str]:
     highest = max(*bins.kept, *bins.copies, 1)
     marks = {measure.bin_of(limit): measure.shown(limit) for limit in limits}
+    counts = list(zip(bins.kept, bins.copies, strict=True))
+    if not measure.rising:
+        # Far from any page there is nothing to see.
+        last = max((place for place, both in enumerate(counts) if any(both)), default=0)
+        counts = counts[: max(last, *marks, 0) + 2]
     yield f"nearest {measure.column:<13}{'kept':<{_BAR + 9}}duplicates"
-    for place, counts in enumerate(zip(bins.kept, bins.copies, strict=True)):
-        bars = (f"{count:7} {_bar(count, highest):<{_BAR}}" for count in counts)
+    for place, both in enumerate(counts):
+        bars = (f"{count:7,} {_bar(count, highest):<{_BAR}}" for count in both)
         mark = f"<- {measure.setting} {marks[place]}" if place in marks else ""
         yield f"{_bin_name(measure, place):<13} {' '.join(bars)} {mark}"
-
-
-def _counts(measure: Measure, rows: Sequence[Row]) -> Bins:
-    values = ((measure.of(row), row["status"] in COPIES) for row in rows)
-    return count_in_bins(measure, ((units, copy, 1) for units, copy in values if units is not None))
 
 
 def _bar(count: int, highest: int) -> str:
