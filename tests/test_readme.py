@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from scrapy_simdedup import responses
 from scrapy_simdedup.config import Config, setting_name
 from scrapy_simdedup.crawl import guard
 from scrapy_simdedup.logs.export import FIELDS
@@ -21,6 +22,9 @@ CRAWL = sorted((ROOT / "scrapy_simdedup" / "crawl").glob("*.py"))
 
 # Reasons that do not come from the guard: of analysis, of the pipeline, of a crawl that is over.
 OTHER_REASONS = {"too-short", "no-text", "no-field", "closed"}
+
+# The functions that say why a response is not judged.
+REFUSING = ("_refused_request", "not_a_page")
 
 # What the variable parts of the stats' names stand for.
 PARTS = {
@@ -54,8 +58,11 @@ def blocks(language: str) -> list[str]:
 def literal_reasons() -> set[str]:
     """Return the reasons that the guard's functions return or hold in their table."""
     found = set()
-    for function in ast.walk(ast.parse(Path(guard.__file__).read_text(encoding="utf-8"))):
-        if not (isinstance(function, ast.FunctionDef) and function.name.startswith("_refused")):
+    source = "".join(
+        Path(module.__file__).read_text(encoding="utf-8") for module in (guard, responses)
+    ).replace("from __future__ import annotations", "")
+    for function in ast.walk(ast.parse(source)):
+        if not (isinstance(function, ast.FunctionDef) and function.name in REFUSING):
             continue
         for node in ast.walk(function):
             last = None
