@@ -25,6 +25,7 @@ from scrapy.exceptions import UsageError
 from scrapy.settings import Settings
 
 from scrapy_simdedup import Deduplicator, IndexUnusable
+from scrapy_simdedup.batch.lines import read_lines
 from scrapy_simdedup.commands import export as command
 from scrapy_simdedup.logs import export as logs_export
 from scrapy_simdedup.logs import parquet
@@ -39,6 +40,7 @@ from scrapy_simdedup.logs.export import (
     write,
 )
 from scrapy_simdedup.output import Unwritable, writing
+from test_command import simdedup
 from texts import page, reworded, story
 
 NASTY = [
@@ -506,3 +508,113 @@ def test_a_long_log_takes_no_memory(tmp_path: Path) -> None:
     with gzip.open(tmp_path / "out.csv.gz") as lines:
         assert sum(1 for _ in lines) == 250_001
     assert pq.ParquetFile(tmp_path / "out.parquet").metadata.num_rows == 250_000
+
+
+def test_looking_on_does_not_disturb_a_crawl(tmp_path: Path) -> None:
+    """Export, tune and explain beside a writer, and of a copy without what lies beside it."""
+    path = tmp_path / "index.db"
+    with Deduplicator(path, spider="news") as dedup:
+        for number in range(3):
+            dedup.check(f"https://a.example/{number}", html=page(story(number)))
+        # In the middle of a transaction of its own.
+        with dedup.together():
+            dedup.check("https://b.example/0", text=story(0))
+            calls = (
+                ["export", "--index", path],
+                ["tune", "--index", path],
+                ["explain", "https://a.example/0", "https://a.example/1", "--index", path],
+                ["check", "--index", path],
+            )
+            seen = [simdedup(tmp_path, *arguments) for arguments in calls]
+            assert [ran.returncode for ran in seen] == [0] * 4
+            assert seen[0].stdout.count("\n") == 3
+            assert seen[1].stdout.startswith("3 decisions, ")
+            # It went on meanwhile, and is not waited for.
+            dedup.check("https://b.example/1", text=story(1))
+        assert len(exported(path)) == 5
+        copy = tmp_path / "copy" / "index.db"
+        copy.parent.mkdir()
+        with sqlite3.connect(path) as source, sqlite3.connect(copy) as target:
+            source.backup(target)
+        source.close()
+        target.close()
+        # Nothing can be made beside it, as on a read-only medium.
+        Path(f"{copy}-shm").mkdir()
+        before = copy.read_bytes()
+        assert len(exported(copy)) == 5
+        assert copy.read_bytes() == before
+
+
+def test_nothing_of_a_crawl_that_stopped_and_went_on_is_lost(tmp_path: Path) -> None:
+    """Its log comes whole out of the index, whatever became of the files of its runs."""
+    index, pattern = tmp_path / "index.db", f"{tmp_path}/%(name)s-%(time)s.jsonl"
+    spider = SimpleNamespace(name="news")
+    logs = []
+    for number in (1, 2):
+        with Deduplicator(index, spider="news", job="job") as dedup:
+            dedup.check(f"https://a.example/{number}", text=story(number))
+            dedup.check(f"https://b.example/{number}", text=story(number))
+            logs.append(
+                export_run(
+                    index, dedup.run, pattern.replace("%(time)s", f"%(time)s-{number}"), spider
+                )
+            )
+    # The first one ended in the middle of a line, and something was appended to it.
+    torn = logs[0].read_bytes()[:-40]
+    logs[0].write_bytes(torn)
+    found = list(read_lines(logs[0]))
+    assert [each.reason for each in found] == ["no-field", "torn"]
+    assert found[1].url == f"{logs[0].name}:2"
+    out = tmp_path / "whole.jsonl"
+    run("--index", index, "--output", out)
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [(each["run"], each["status"]) for each in rows] == [
+        (1, "unique"),
+        (1, "duplicate"),
+        (2, "unique"),
+        (2, "duplicate"),
+    ]
+    assert rows[2:] == [json.loads(line) for line in logs[1].read_text().splitlines()]
+
+
+HOSTILE = [
+    '=HYPERLINK("http://bad.example","Look")',
+    "+1+1",
+    "-2+3|cmd",
+    "@SUM(A1:A9)",
+    "\ttab",
+    "\rreturn",
+    'line one\nline two, "quoted"',
+    "\0=1",
+    "\uff1d1+1",
+]
+
+
+def test_what_strangers_write_runs_in_no_spreadsheet(tmp_path: Path) -> None:
+    """From a page's address through the index to both files: harmless in one, itself in both."""
+    index = tmp_path / "index.db"
+    with Deduplicator(index) as dedup:
+        stored = [dedup.page(url).url for url in HOSTILE]
+        for at, url in enumerate(HOSTILE):
+            dedup.check(url, text=story(at))
+            dedup.check(f"{url}/copy", text=story(at))
+    with sqlite3.connect(index) as connection:
+        # As a spider's name or a reason would be, were it a stranger's.
+        connection.execute("UPDATE decisions SET reason = original")
+    connection.close()
+    for name in ("log.csv", "log.jsonl"):
+        run("--index", index, "--output", tmp_path / name)
+    data = (tmp_path / "log.csv").read_bytes()
+    assert b"\0" not in data
+    head, *cells = parsed(data.decode("utf-8"))
+    assert {len(row) for row in cells} == {len(FIELDS)}
+    for row in cells:
+        for name, cell in zip(head, row, strict=True):
+            if name not in ("distance", "max_distance"):
+                assert not re.match(r"[=+\-@\t\r\n\uff1d]", cell), (name, cell)
+    rows = [json.loads(line) for line in (tmp_path / "log.jsonl").read_bytes().split(b"\n")[:-1]]
+    assert [each["original"] for each in rows[1::2]] == stored
+    assert rows == exported(index)
+    assert [row[head.index("url")].lstrip("'") for row in cells[::2]] == [
+        url.lstrip("'") for url in stored
+    ]

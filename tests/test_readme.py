@@ -151,6 +151,20 @@ def test_every_reason_is_explained():
     assert {reason for reason, told in rows.items() if told == "yes"} == logged
 
 
+def test_every_reason_of_a_scan_is_explained():
+    source = "".join(
+        path.read_text(encoding="utf-8")
+        for path in (ROOT / "scrapy_simdedup" / "batch").glob("*.py")
+    )
+    found = set(re.findall(r'(?:reason ?= ?|_Unusable\(|return None, |else )"([a-z-]+)"', source))
+    assert found >= {"torn", "not-json", "too-large", "not-http", "revisit-record"}
+    reasons = {
+        name for cell, _ in table("reason in a scan") for name in re.findall(r"`([a-z-]+)`", cell)
+    }
+    # A response is told as in a crawl; status and type are among its reasons.
+    assert reasons == found | {"status"}
+
+
 def test_every_log_field_is_explained():
     assert [code(field) for field, _ in table("field")] == list(FIELDS)
 

@@ -30,13 +30,18 @@ def read_lines(path: Path) -> Iterator[Record]:
             try:
                 line = _line(lines)
             except _TORN:
-                yield Record(place, place, reason="torn", size=raw.tell() - read)
+                yield Record(place, place, reason="torn", size=_position(raw) - read)
                 return
             if line == b"":
                 return
             if line is None or line.strip():
-                size, read = raw.tell() - read, raw.tell()
+                size, read = _position(raw) - read, _position(raw)
                 yield _record(line, place, size)
+
+
+def _position(raw: IO[bytes]) -> int:
+    """Return how far a file is read, 0 in a pipe."""
+    return raw.tell() if raw.seekable() else 0
 
 
 def _line(lines: IO[bytes]) -> bytes | None:

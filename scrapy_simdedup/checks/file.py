@@ -60,6 +60,9 @@ def _integrity(connection: sqlite3.Connection, progress: Progress) -> list[str]:
         try:
             lines = [str(line) for (line,) in connection.execute("PRAGMA integrity_check")]
         except sqlite3.DatabaseError as error:
+            if "interrupted" in str(error):
+                # Ctrl-C while the progress was shown, where SQLite lets no exception pass.
+                raise KeyboardInterrupt from error
             if not is_damage(error):
                 raise
             lines = [str(error)]
