@@ -12,6 +12,7 @@ import threading
 from typing import IO, Any
 
 from scrapy_simdedup.analysis import Analysis, Recipe, Source, analyse
+from scrapy_simdedup.text import chinese
 
 # So many new objects before garbage is looked for.
 _MOST_YOUNG = 50_000
@@ -62,17 +63,24 @@ def _read(pages: IO[bytes], ready: queue.Queue[_Message]) -> None:
                 return
 
 
-def _answer(message: tuple[Source, Recipe] | None) -> Analysis | None:
-    if message is None:
-        # The first message: load now what the first page would wait for.
-        import trafilatura  # noqa: F401
-
-        # What is loaded now stays, and need not be looked through for garbage; and pages make
-        # little of it, but very many objects.
-        gc.freeze()
-        gc.set_threshold(_MOST_YOUNG)
+def _answer(message: tuple[Source, Recipe] | Recipe) -> Analysis | None:
+    if isinstance(message, Recipe):
+        _prepare(message)
         return None
     return analyse(*message)
+
+
+def _prepare(recipe: Recipe) -> None:
+    """Load now what the first page would wait for."""
+    import trafilatura  # noqa: F401
+
+    if recipe.shape.user_dict is not None:
+        # Whoever has one has pages in Chinese.
+        chinese.cut("", recipe.shape.user_dict)
+    # What is loaded now stays, and need not be looked through for garbage; and pages make little
+    # of it, but very many objects.
+    gc.freeze()
+    gc.set_threshold(_MOST_YOUNG)
 
 
 def main() -> None:

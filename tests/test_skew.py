@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from scrapy_simdedup.analysis import Analysis, Source, analyse
+from scrapy_simdedup.candidates import propose
 from scrapy_simdedup.deduplicator import Deduplicator
 from scrapy_simdedup.index import bands
 from scrapy_simdedup.index.records import NewPage
@@ -94,7 +95,7 @@ class Watched:
         self.widths.clear()
         self.reading.rows = 0
         rules = self.dedup._rules(self.dedup.config)
-        return list(self.dedup._judge._propose(self.dedup.page("q"), analysis, rules))
+        return list(propose(self.dedup._index, self.dedup.page("q"), analysis, rules))
 
 
 @contextmanager

@@ -247,6 +247,7 @@ def test_a_crawl_stores_texts_from_its_workers(crawl, site):
     settings_ = {
         **STORE,
         "SIMDEDUP_WORKERS": 1,
+        "SIMDEDUP_TIMEOUT": 60,
         "SIMDEDUP_ITEM_FIELDS": {"text": "text", "key": "url"},
         "SIMDEDUP_ITEM_ACTION": "tag",
         "CONCURRENT_REQUESTS": 1,

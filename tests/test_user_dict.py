@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import pickle
 import random
 import re
 import sqlite3
@@ -292,6 +294,7 @@ def test_two_spiders_of_one_process_cut_by_their_own_dictionaries(
             "ADDONS": {{"scrapy_simdedup.Addon": 500}},
             "SIMDEDUP_INDEX": {str(tmp_path / "%(spider)s.db")!r},
             "SIMDEDUP_WORKERS": 1,
+            "SIMDEDUP_TIMEOUT": 60,
             "TELNETCONSOLE_ENABLED": False,
         }})
         process.crawl(One)
@@ -319,3 +322,28 @@ def test_two_spiders_of_one_process_cut_by_their_own_dictionaries(
         signatures.append(expected.signature["simhash"])
     plain = analyse(Source((page(text),)), Recipe())
     assert len({*signatures, plain.signature["simhash"]}) == 3
+
+
+def test_a_worker_loads_its_dictionary_before_its_first_page(tmp_path: Path) -> None:
+    """That takes seconds on a busy machine, which must not count as work on a page."""
+    given = written(tmp_path / "words.txt", LONGER)
+    recipe = Recipe(min_terms=1, shape=Shape(user_dict=given))
+    with subprocess.Popen(
+        [sys.executable, "-m", "scrapy_simdedup.workers"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(HERE.parent)},
+    ) as worker:
+        assert worker.stdin is not None
+        assert worker.stdout is not None
+        pickle.dump(recipe, worker.stdin)
+        worker.stdin.flush()
+        assert pickle.load(worker.stdout) == (False, None)
+        Path(given.path).unlink()
+        pickle.dump((Source(text=(RUN,)), recipe), worker.stdin)
+        worker.stdin.flush()
+        failed, analysis = pickle.load(worker.stdout)
+        assert not failed, analysis
+        # Two words; the third one is a stop word.
+        assert analysis.terms == 2
+        worker.stdin.close()

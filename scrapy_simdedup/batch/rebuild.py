@@ -29,6 +29,7 @@ from scrapy_simdedup.exceptions import IndexUnusable
 from scrapy_simdedup.identity import identity_of, versions, written
 from scrapy_simdedup.index import files, schema
 from scrapy_simdedup.index.damage import is_damage, unusable
+from scrapy_simdedup.index.recorded import FIXED, recorded_identity
 from scrapy_simdedup.index.runs import RunLock
 from scrapy_simdedup.index.sqlite import now
 
@@ -112,8 +113,8 @@ class _Source:
         if not self.connection.execute("PRAGMA user_version").fetchone()[0]:
             raise IndexUnusable(f"{self.path} is empty: there is no index in it")
         schema.refuse_incomplete(self.connection, self.path)
-        recorded = schema.recorded_identity(self.connection, self.path) or {}
-        for name in schema.FIXED:
+        recorded = recorded_identity(self.connection, self.path) or {}
+        for name in FIXED:
             if recorded.get(name) != identity[name]:
                 raise IndexUnusable(
                     f"{self.path} was written with {name} {recorded.get(name)!r}, and the settings"

@@ -24,6 +24,10 @@ from scrapy_simdedup.text.packing import unpack as unpack_text
 _PAGES = 256
 _AHEAD = 4
 
+# A text may be worked on for so long at least: it was signed before, so nothing is wrong with it,
+# and one that is not signed ends it all.
+_SECONDS = 60.0
+
 _KEYWORDS = METHODS["keywords-1"].part_name
 
 
@@ -89,7 +93,7 @@ class Resigning:
             lambda: Source(text=(page.text,)),
             self._recipe,
             workers=config.workers,
-            timeout=config.timeout,
+            timeout=max(config.timeout, _SECONDS),
         )
 
     def _pages(self) -> Iterator[_Page]:

@@ -6,7 +6,6 @@ they are. A migration, once released, never changes; the next one goes below it.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,8 @@ from sqlite_utils import Database, Migrations
 
 from scrapy_simdedup.exceptions import IndexUnusable
 from scrapy_simdedup.index.damage import check_command, rebuild_command, unusable
+from scrapy_simdedup.index.recorded import FIXED, recorded_identity
+from scrapy_simdedup.index.texts import any_stored
 
 # "SDDP": tells our files from other SQLite files (PRAGMA application_id).
 APPLICATION_ID = 0x53444450
@@ -24,9 +25,6 @@ SCHEMA = 1
 
 # The tables of the newest schema.
 TABLES = ("meta", "runs", "pages", "bands", "decisions", "bodies", "texts")
-
-# What of an identity signing the stored texts anew cannot change.
-FIXED = ("extractor", "scope")
 
 migrations = Migrations("scrapy-simdedup")
 
@@ -225,7 +223,7 @@ def refuse_identity(connection: sqlite3.Connection, path: Path, identity: dict[s
             if recorded.get(name) != identity.get(name)
         )
         rebuild = ""
-        if holds_texts(connection) and all(recorded.get(n) == identity.get(n) for n in FIXED):
+        if any_stored(connection) and all(recorded.get(n) == identity.get(n) for n in FIXED):
             rebuild = (
                 f", sign its stored texts anew ({rebuild_command(path)}, and -s NAME=VALUE for what"
                 " a spider sets by itself)"
@@ -236,22 +234,3 @@ def refuse_identity(connection: sqlite3.Connection, path: Path, identity: dict[s
             " True once, or name another file in SIMDEDUP_INDEX."
         )
     return True
-
-
-def recorded_identity(connection: sqlite3.Connection, path: Path) -> dict[str, Any] | None:
-    """Return the identity of a file, None where it has none. Raises IndexUnusable."""
-    row = connection.execute("SELECT value FROM meta WHERE key = 'identity'").fetchone()
-    if row is None:
-        return None
-    try:
-        return dict(json.loads(row[0]))
-    except (ValueError, TypeError) as error:
-        raise IndexUnusable(
-            f"{path} is damaged: its identity cannot be read ({error}). It was left untouched:"
-            " move it aside, or name another file in SIMDEDUP_INDEX."
-        ) from error
-
-
-def holds_texts(connection: sqlite3.Connection) -> bool:
-    """Tell whether a file holds any texts."""
-    return connection.execute("SELECT 1 FROM texts LIMIT 1").fetchone() is not None

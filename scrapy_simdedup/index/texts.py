@@ -29,6 +29,11 @@ def read(connection: sqlite3.Connection, digest: bytes | None) -> str | None:
         return None
 
 
+def any_stored(connection: sqlite3.Connection) -> bool:
+    """Tell whether any text is stored."""
+    return connection.execute("SELECT 1 FROM texts LIMIT 1").fetchone() is not None
+
+
 class Texts:
     """The stored texts, inside the transactions of the index."""
 
