@@ -69,6 +69,7 @@ class Deduplicator:
         self._judge = Judge(self._index, store_text=self.config.store_text)
         self._turn = threading.RLock()
         self._open = True
+        self._traced = False
         if self.config.hash_bits == 32 and self._index.size() > MOST_PAGES_32:
             logger.warning(
                 "%s has more than %d pages: 32-bit fingerprints meet by chance there; start a new"
@@ -264,7 +265,10 @@ class Deduplicator:
             logger.warning("%s %s", subject.url, error)
             verdict = Verdict("skipped", "timeout")
         else:
-            logger.error("cannot analyse %s", subject.url, exc_info=error)
+            # One traceback tells enough, where all pages may fail alike.
+            trace, self._traced = None if self._traced else error, True
+            kind = type(error).__name__
+            logger.error("cannot analyse %s (%s)", subject.url, kind, exc_info=trace)
             verdict = Verdict("error", type(error).__name__)
         self.note(subject, verdict)
         return verdict

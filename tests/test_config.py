@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scrapy.settings import Settings
 
-from scrapy_simdedup import ConfigError, Deduplicator
+from scrapy_simdedup import ConfigError, Deduplicator, parse
 from scrapy_simdedup.config import Config, setting_name, unknown_settings
 from scrapy_simdedup.parse import ItemRule
 from scrapy_simdedup.sites import site_of, stored_url
@@ -435,3 +435,11 @@ def test_storing_twice_changes_nothing(tail: str) -> None:
 )
 def test_the_site_of_a_url(url: str, site: str) -> None:
     assert site_of(url) == site
+
+
+def test_an_export_as_parquet_needs_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert read("EXPORT", "%(name)s.parquet") == "%(name)s.parquet"
+    monkeypatch.setattr(parse, "find_spec", lambda name: None)
+    with pytest.raises(ConfigError, match=r"pip install scrapy-simdedup\[parquet\]"):
+        read("EXPORT", "%(name)s.parquet")
+    assert read("EXPORT", "%(name)s.csv") == "%(name)s.csv"

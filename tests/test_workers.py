@@ -241,3 +241,20 @@ def test_a_crawl_goes_on_around_a_page_that_kills_its_worker(crawl, site):
     assert done.verdicts["/crash"]["status"] == "error"
     assert done.verdicts["/b"]["status"] == "duplicate"
     assert len(done.scraped) == 3
+
+
+def test_a_worker_without_standard_error():
+    code = """
+from scrapy_simdedup import workers
+from scrapy_simdedup.analysis import Recipe, Source
+
+source = Source(text=("short",))
+print(workers.submit(lambda: source, Recipe(), workers=1, timeout=30).result().reason)
+"""
+    ran = subprocess.run(
+        ["bash", "-c", '"$@" 2>&-', "bash", sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=60,
+    )
+    assert ran.stdout == "too-short\n"
