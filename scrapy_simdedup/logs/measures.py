@@ -87,13 +87,14 @@ class InForce:
 
     @property
     def deciding(self) -> tuple[Measure, ...]:
-        """What decides: without verification the distance.
+        """What decides: without verification it is the distance alone."""
+        verified = self.limits.verified and self.methods != ("classic",)
+        return (RESEMBLANCE, CONTAINMENT) if verified else (DISTANCE,)
 
-        Nothing of the log does where all methods look at segments or keywords.
-        """
-        if self.limits.verified and {"simhash", "sketch"}.intersection(self.methods):
-            return (RESEMBLANCE, CONTAINMENT)
-        return (DISTANCE,) if {"simhash", "classic"}.intersection(self.methods) else ()
+    @property
+    def measured(self) -> bool:
+        """Whether the log measures what decides: segments and keywords are not in it."""
+        return not {"simhash", "sketch", "classic"}.isdisjoint(self.methods)
 
 
 def limits_in_force(connection: sqlite3.Connection, run: int | None) -> InForce:

@@ -79,7 +79,7 @@ def _by_bits(in_force: InForce) -> bool:
 
 def _sides(in_force: InForce) -> tuple[_Side, ...]:
     """Return both sides of the limits; none where the log does not tell of them."""
-    if not in_force.deciding:
+    if not in_force.measured:
         return ()
     kept = "status IN ('unique', 'revisit') AND nearest IS NOT NULL"
     copies = f"status IN {COPIES} AND method IN ('simhash', '{{}}')"

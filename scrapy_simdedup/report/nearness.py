@@ -36,7 +36,7 @@ class Histogram:
 
 def histograms(connection: sqlite3.Connection, in_force: InForce) -> list[Histogram]:
     """Return a histogram of each measure, the deciding ones first."""
-    deciding = {measure.column for measure in in_force.deciding}
+    deciding = {measure.column for measure in in_force.deciding if in_force.measured}
     found = []
     for measure in MEASURES:
         rows = connection.execute(
