@@ -142,6 +142,14 @@ class SiteSpider(scrapy.Spider):
                 raise RuntimeError("the plan says so")
             elif name == "late":
                 await pause(float(argument or 0.3))
+            elif name == "first-raises":
+                # The first of two requests for one page, once the second one has been judged.
+                called = self.crawler.recorder.seen["called"]
+                mine = called.count(self.path(response))
+                while called.count(self.path(response)) < 2:
+                    await pause(0.01)
+                if mine == 1:
+                    raise RuntimeError("the plan says so")
             elif name == "retry":
                 if not response.meta.get("again"):
                     meta = {"again": True}

@@ -16,6 +16,7 @@ from scrapy_simdedup.crawl.names import page_names
 from scrapy_simdedup.crawl.session import Session
 from scrapy_simdedup.digests import content_digest
 from scrapy_simdedup.exceptions import NearDuplicateResponse
+from scrapy_simdedup.judge import Judgement
 from scrapy_simdedup.verdict import Verdict
 from scrapy_simdedup.workers import WorkTimeoutError
 
@@ -89,7 +90,7 @@ class SimDedupDownloaderMiddleware:
         verdict = judgement.verdict
         session.count(f"pages/{verdict.label}")
         session.alarms.judged("pages", verdict)
-        action = self._action(request, verdict, config)
+        action = self._action(request, judgement, config)
         if verdict.is_duplicate:
             response.flags.append("near-duplicate")
             await session.found(verdict, f"page {response.url}: {action}", response=response)
@@ -104,7 +105,8 @@ class SimDedupDownloaderMiddleware:
         return verdict
 
     @staticmethod
-    def _action(request: Request, verdict: Verdict, config: Config) -> str:
+    def _action(request: Request, judgement: Judgement, config: Config) -> str:
+        verdict = judgement.verdict
         if verdict.is_duplicate:
             if verdict.reason:
                 # It may be the wrong text that is the same.
@@ -113,7 +115,9 @@ class SimDedupDownloaderMiddleware:
             start = config.action == "drop" and request.meta.get("is_start_request")
             return "drop-items" if start else config.action
         if verdict.status == "revisit" and not verdict.changed:
-            return config.revisit_action
+            # While the visit before may still come to nothing, these may be all its items.
+            waits = config.revisit_action == "drop-items" and judgement.original_open
+            return "tag" if waits else config.revisit_action
         return "keep"
 
     async def _skip(self, request: Request, response: Response, reason: str) -> Verdict:
