@@ -162,6 +162,9 @@ class SiteSpider(scrapy.Spider):
             elif name == "opt-out":
                 for request in self.links(response, meta={"simdedup": False}):
                     yield request
+            elif name == "heirs":
+                for request in self.links(response, meta=dict(response.meta)):
+                    yield request
             elif name == "options":
                 for request in self.links(response, meta={"simdedup": json.loads(argument)}):
                     yield request

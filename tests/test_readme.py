@@ -24,6 +24,7 @@ OTHER_REASONS = {"too-short", "no-text", "no-field", "closed"}
 
 # What the variable parts of the stats' names stand for.
 PARTS = {
+    "kind": ["pages", "items"],
     "verdict.label": ["unique", "duplicate", "revisit", "skipped/<reason>"],
     "orphan.kind": ["page", "item"],
 }

@@ -10,7 +10,15 @@ from scrapy.http import Response, TextResponse
 
 from scrapy_simdedup.analysis import Source
 from scrapy_simdedup.config import Config
-from scrapy_simdedup.crawl.guard import LOGGED, META_OPTIONS, META_SCHEDULED, META_VERDICT, refusal
+from scrapy_simdedup.crawl.guard import (
+    LOGGED,
+    META_OPTIONS,
+    META_SCHEDULED,
+    META_VERDICT,
+    callback_name,
+    is_start,
+    refusal,
+)
 from scrapy_simdedup.crawl.ledger import Outputs
 from scrapy_simdedup.crawl.names import page_names
 from scrapy_simdedup.crawl.session import Session
@@ -88,8 +96,7 @@ class SimDedupDownloaderMiddleware:
         if judgement is None:
             return await self._skip(request, response, "closed")
         verdict = judgement.verdict
-        session.count(f"pages/{verdict.label}")
-        session.alarms.judged("pages", verdict)
+        session.judged("pages", verdict, start=is_start(request))
         action = self._action(request, judgement, config)
         if verdict.is_duplicate:
             response.flags.append("near-duplicate")
@@ -100,7 +107,14 @@ class SimDedupDownloaderMiddleware:
             session.count("pages/dropped")
             raise NearDuplicateResponse(verdict)
         if session.follows_outputs:
-            outputs = Outputs(names, verdict, judgement.claim, action == "drop-items", response.url)
+            outputs = Outputs(
+                names,
+                verdict,
+                judgement.claim,
+                drop_items=action == "drop-items",
+                droppable=verdict.is_duplicate and not verdict.reason and action == "tag",
+                url=response.url,
+            )
             session.ledger.open(request, outputs)
         return verdict
 
@@ -112,7 +126,7 @@ class SimDedupDownloaderMiddleware:
                 # It may be the wrong text that is the same.
                 return "tag"
             # A crawl whose first pages are dropped goes nowhere.
-            start = config.action == "drop" and request.meta.get("is_start_request")
+            start = config.action == "drop" and is_start(request)
             return "drop-items" if start else config.action
         if verdict.status == "revisit" and not verdict.changed:
             # While the visit before may still come to nothing, these may be all its items.
@@ -124,6 +138,8 @@ class SimDedupDownloaderMiddleware:
         session = self._session
         verdict = Verdict("skipped", reason)
         session.count(f"pages/{verdict.label}")
+        if reason == "callback" and session.crawler.spider:
+            session.other_callbacks.add(callback_name(request, session.crawler.spider) or "")
         if reason in LOGGED:
             await self._note(request, response, verdict)
         if reason == "not-text" and not self._warned_of_order:

@@ -89,8 +89,7 @@ class SimDedupPipeline:
             session.count("items/skipped/closed")
             return None
         verdict = judgement.verdict
-        session.count(f"items/{verdict.label}")
-        session.alarms.judged("items", verdict)
+        session.judged("items", verdict)
         if verdict.is_duplicate:
             action = "tag" if verdict.reason else session.config.item_action
             await session.found(verdict, f"item of {url}: {action}", item=item)
