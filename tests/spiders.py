@@ -313,6 +313,15 @@ def misbehave(html: str) -> str:
     return extract(html).text
 
 
+def take_time(html: str) -> str:
+    """An extractor that is slow where a page asks for it."""
+    from scrapy_simdedup.text.extract import extract
+
+    if "Take your time" in html:
+        time.sleep(1.5)
+    return extract(html).text
+
+
 def tell_pid(html: str) -> str:
     """An extractor that writes its process id into the file that the page names."""
     Path(html).write_text(str(os.getpid()))

@@ -25,22 +25,50 @@ SAYS_NOTHING = [
 
 
 @given(
-    st.lists(st.sampled_from([*NOTHING_NEW, KNOWN, *NEW, *SAYS_NOTHING]), max_size=30),
-    st.integers(0, 5),
+    st.lists(st.sampled_from([None, *NOTHING_NEW, KNOWN, *NEW, *SAYS_NOTHING]), max_size=20),
+    st.integers(0, 4),
     st.sampled_from(["ever", "run"]),
+    st.data(),
 )
-def test_a_row_is_full_once_and_only_then(verdicts, limit, since):
-    row = Row(Config.from_settings({"SIMDEDUP_CLOSE_AFTER": limit, "SIMDEDUP_SINCE": since}))
-    full = [at for at, verdict in enumerate(verdicts) if row.met(verdict)]
+def test_a_row_is_full_once_and_only_then(verdicts, limit, since, data):
+    """In the order of arrival, as soon as all that arrived before has its verdict."""
+    left: set[int] = set()
+    full: list[set[int]] = []
+    row = Row(
+        Config.from_settings({"SIMDEDUP_CLOSE_AFTER": limit, "SIMDEDUP_SINCE": since}),
+        lambda: full.append(set(left)),
+    )
+    places = []
+    for _ in verdicts:
+        manager = row.place()
+        places.append((manager, manager.__enter__()))
+    for at in data.draw(st.permutations(range(len(verdicts)))):
+        manager, place = places[at]
+        place.verdict = verdicts[at]
+        left.add(at)
+        manager.__exit__(None, None, None)
     # In letters: n for nothing new, w for new, and what says nothing left out.
     nothing_new = [*NOTHING_NEW, KNOWN] if since == "ever" else NOTHING_NEW
     told = [
         ("n" if verdict in nothing_new else "w", at)
         for at, verdict in enumerate(verdicts)
-        if verdict not in SAYS_NOTHING
+        if verdict not in [None, *SAYS_NOTHING]
     ]
     start = "".join(letter for letter, _ in told).find("n" * limit) if limit else -1
-    assert full == ([told[start + limit - 1][1]] if start >= 0 else [])
+    assert len(full) == (start >= 0)
+    if full:
+        last = told[start + limit - 1][1]
+        assert set(range(last + 1)) <= full[0]
+
+
+def test_what_fails_leaves_the_row():
+    full = []
+    row = Row(Config.from_settings({"SIMDEDUP_CLOSE_AFTER": 1}), lambda: full.append(1))
+    with pytest.raises(LookupError), row.place():
+        raise LookupError
+    with row.place() as place:
+        place.verdict = KNOWN
+    assert full == [1]
 
 
 SETTINGS = {
@@ -77,7 +105,7 @@ def test_copies_in_a_row(crawl, site, reactor, workers, action, links):
     done = crawl(settings=settings, plan={"/": [links]}, reactor=reactor)
     assert done.exit_code == 0
     assert done.stats["finish_reason"] == "simdedup_close_after", done.log
-    assert done.log.count("6 decisions in a row brought nothing new") == 1
+    assert done.log.count("nothing new among the last 6") == 1
     assert [path for path in site.asked if path != "/robots.txt"] == ["/", *paths[:11]]
     assert (done.stat("pages/unique"), done.stat("pages/duplicate")) == (2, 9)
     # What was on its way has got through, the page that closed the spider too.
@@ -116,6 +144,24 @@ def test_an_incremental_crawl_stops_at_what_it_knows(crawl, site, tmp_path):
     full = crawl(settings={**settings, "SIMDEDUP_SINCE": "run"}, plan={"/": ["links"]})
     assert full.stats["finish_reason"] == "finished"
     assert full.stat("pages/revisit") == len(known) + 3
+
+
+def test_known_pages_do_not_get_ahead_of_new_ones(crawl, site):
+    """A new page takes its time, while those behind it are recognised at once."""
+    known = articles(site, *range(1, 9))
+    settings = {
+        **SETTINGS,
+        "SIMDEDUP_CLOSE_AFTER": 8,
+        "SIMDEDUP_EXTRACTOR": "spiders.take_time",
+        "CONCURRENT_REQUESTS": 2,
+        "CONCURRENT_REQUESTS_PER_DOMAIN": 2,
+    }
+    crawl(settings=settings, plan={"/": ["links"]})
+    site.html("/new", page(story(50), "Take your time"))
+    site.html("/", page("", extra=linked([*known[:3], "/new", *known[3:]])))
+    done = crawl(settings=settings, plan={"/": ["links"]})
+    assert (done.stat("pages/revisit"), done.stat("pages/unique")) == (8, 1)
+    assert done.stats["finish_reason"] == "finished"
 
 
 def test_start_pages_do_not_count(crawl, site):

@@ -88,15 +88,15 @@ class SimDedupDownloaderMiddleware:
         kind = response.headers.get(b"Content-Type") or b""
         body = content_digest("page", kind, response.body)
         judgement = await session.judge(
+            "pages",
             lambda dedup: dedup.page(page.url, names, body),
             lambda: Source((page.text,)),
             config,
-            patient=False,
+            start=is_start(request),
         )
         if judgement is None:
             return await self._skip(request, response, "closed")
         verdict = judgement.verdict
-        session.judged("pages", verdict, start=is_start(request))
         action = self._action(request, judgement, config)
         if verdict.is_duplicate:
             response.flags.append("near-duplicate")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, TypeVar
 from weakref import WeakValueDictionary
 
 from scrapy import Request, signals
@@ -40,7 +40,10 @@ from scrapy_simdedup.verdict import Verdict
 
 logger = logging.getLogger(__name__)
 
+Kind = Literal["pages", "items"]
 Naming = Callable[[Deduplicator], Subject]
+Content = Callable[[], Source]
+J = TypeVar("J", Judgement, Judgement | None)
 
 # By the crawler's id: a session keeps its crawler alive, and the components keep the session.
 _sessions: WeakValueDictionary[int, Session] = WeakValueDictionary()
@@ -92,7 +95,7 @@ class Session:
         self.ledger = Ledger(self._settlement.settle)
         self.ledger.connect(crawler.signals)
         self._alarms = Alarms()
-        self._row = Row(self.config)
+        self._row = Row(self.config, self._nothing_new)
         self._pace = Pace(crawler, "pages", *(["items"] if self.config.item_fields else []))
         for name, nearest in unknown_settings(crawler.settings).items():
             logger.warning("unknown setting %s%s", name, f": {nearest}?" if nearest else "")
@@ -106,39 +109,41 @@ class Session:
         assert stats is not None
         return stats
 
-    def count(self, name: str, by: int = 1) -> None:
-        """Add to the stat ``simdedup/<name>``; on the event loop's thread only."""
-        self.stats.inc_value(f"simdedup/{name}", by)
+    def count(self, name: str) -> None:
+        """Add 1 to the stat ``simdedup/<name>``; on the event loop's thread only."""
+        self.stats.inc_value(f"simdedup/{name}")
 
     def failed(self, what: str, error: BaseException) -> None:
         """Take note of a failure of ours; what it met is passed on."""
         self._failures.tell(what, error)
 
-    def judged(self, kind: str, verdict: Verdict, *, start: bool = False) -> None:
-        """Take note of a verdict on one of the "pages" or "items"; ``start`` pages begin a crawl.
-
-        Closes the spider where nothing new has come for as long as ``SIMDEDUP_CLOSE_AFTER`` says.
-        """
-        self.count(f"{kind}/{verdict.label}")
-        self._alarms.judged(kind, verdict)
-        if not start and self._row.met(verdict):
-            logger.info(
-                "scrapy-simdedup: %d decisions in a row brought nothing new (SIMDEDUP_CLOSE_AFTER)",
-                self.config.close_after,
-                extra={"spider": self.crawler.spider},
-            )
-            close_spider(self.crawler, "simdedup_close_after")
-
     async def judge(
-        self, naming: Naming, source: Callable[[], Source], config: Config, *, patient: bool
+        self, kind: Kind, naming: Naming, source: Content, config: Config, *, start: bool = False
     ) -> Judgement | None:
-        """Judge one page or item, analysed where its body is new; None when the crawl is over.
+        """Judge one page or item and count the verdict; None when the crawl is over.
 
-        ``source`` brings the content, in a thread. A ``patient`` caller waits for the claim on
-        an original that is not settled yet. Raises WorkTimeoutError, and whatever goes wrong.
+        ``source`` brings the content, in a thread, where it is needed. ``start`` pages, which
+        the crawl begins with, are no reason to end it. Raises WorkTimeoutError, and whatever
+        goes wrong.
         """
         if self._ending.closed:
             return None
+        with self._row.place() as place:
+            # A page does not wait for others: a callback may be waiting for it.
+            judgement = await self._judge(naming, source, config, patient=kind == "items")
+            place.verdict = None if start else judgement.verdict
+        self._settlement.collect()
+        self.count(f"{kind}/{judgement.verdict.label}")
+        self._alarms.judged(kind, judgement.verdict)
+        return judgement
+
+    async def _judge(
+        self, naming: Naming, source: Content, config: Config, *, patient: bool
+    ) -> Judgement:
+        """Judge by what the index knows of the body, or else by an analysis of it.
+
+        A ``patient`` caller waits for the claim on an original that is not settled yet.
+        """
         dedup = await self._index.open()
         subject = naming(dedup)
         confirm = not self.follows_outputs
@@ -147,29 +152,26 @@ class Session:
             return dedup.recall(subject, config, confirm=confirm, tentative=tentative)
 
         judgement = await self._decide(recall, patient=patient)
-        if judgement is None:
-            analysis = await result_of(
-                workers.submit(
-                    source,
-                    dedup.recipe(config),
-                    workers=self.config.workers,
-                    timeout=self.config.timeout,
-                )
+        if judgement is not None:
+            return judgement
+        analysis = await result_of(
+            workers.submit(
+                source,
+                dedup.recipe(config),
+                workers=self.config.workers,
+                timeout=self.config.timeout,
             )
+        )
 
-            def judge(tentative: bool) -> Judgement:
-                return dedup.judge(subject, analysis, config, confirm=confirm, tentative=tentative)
+        def judge(tentative: bool) -> Judgement:
+            return dedup.judge(subject, analysis, config, confirm=confirm, tentative=tentative)
 
-            judgement = await self._decide(judge, patient=patient)
-        self._settlement.collect()
-        return judgement
+        return await self._decide(judge, patient=patient)
 
-    async def _decide(
-        self, decide: Callable[[bool], Judgement | None], *, patient: bool
-    ) -> Judgement | None:
+    async def _decide(self, decide: Callable[[bool], J], *, patient: bool) -> J:
         """Run a step of judging, again where it must wait for somebody else's claim."""
 
-        def step(tentative: bool) -> Judgement | None:
+        def step(tentative: bool) -> J:
             judgement = decide(tentative)
             if judgement and judgement.claim and self.follows_outputs:
                 self._settlement.claimed(judgement.claim)
@@ -223,6 +225,11 @@ class Session:
                 "SimDedupSpiderMiddleware is not enabled: a page counts as kept as soon as it is"
                 " judged, and drop-items drops nothing"
             )
+
+    def _nothing_new(self) -> None:
+        told = "scrapy-simdedup: nothing new among the last %d that were judged"
+        logger.info(told, self.config.close_after, extra={"spider": self.crawler.spider})
+        close_spider(self.crawler, "simdedup_close_after")
 
     def _sum_up(self, dedup: Deduplicator | None) -> None:
         spider, stats = self.crawler.spider, self.stats.get_stats()

@@ -57,10 +57,10 @@ def idle(stats: Stats, config: Config, callbacks: Collection[str]) -> list[str]:
     """
     reasons = Counter[str]()
     for name, value in stats.items():
-        _, _, label = name.partition("simdedup/")
-        status, _, reason = label.partition("/")[2].partition("/")
-        if status in ("skipped", "error"):
-            reasons[reason or status] += value
+        # simdedup/pages/skipped/<reason>, simdedup/pages/error
+        ours, *parts = name.split("/")
+        if ours == "simdedup" and parts[1:2] in (["skipped"], ["error"]):
+            reasons[parts[-1]] += value
     told = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
     if not told:
         return ["nothing was judged: no page came"]
