@@ -18,8 +18,8 @@ from scrapy_simdedup.verdict import Status, Verdict
 class Judgement:
     """A verdict, the claim that a unique or revisited page now holds, and whose copy it is.
 
-    ``original_open`` tells that the verdict, on a copy or on a page seen again, rests on a claim
-    that may still be released; ``tentative`` that a copy was not logged for that reason.
+    ``original_open`` tells that the verdict (on a copy, or on a page that is seen again) rests on
+    a claim that may still be released; ``tentative`` that it was not logged for that reason.
     """
 
     verdict: Verdict
@@ -171,7 +171,7 @@ class Judge:
         tentative: bool,
     ) -> Judgement:
         """Log a judgement, remember what it rests on, and settle its claim if asked to."""
-        if tentative and judgement.original_open and judgement.verdict.is_duplicate:
+        if tentative and judgement.original_open:
             return replace(judgement, tentative=True)
         verdict = judgement.verdict
         if verdict.status != "revisit" or verdict.changed:
