@@ -16,7 +16,13 @@ from scrapy.settings import Settings
 from scrapy_simdedup import Deduplicator
 from scrapy_simdedup.commands import tune as command
 from scrapy_simdedup.logs.labels import Untunable, cases, read_labels, score
-from scrapy_simdedup.logs.tune import CONTAINMENT, DISTANCE, RESEMBLANCE, emptiest
+from scrapy_simdedup.logs.measures import (
+    CONTAINMENT,
+    DISTANCE,
+    RESEMBLANCE,
+    NoSuchRun,
+    emptiest,
+)
 from test_command import simdedup
 from texts import reworded, story
 
@@ -103,7 +109,7 @@ def test_limits_of_the_run_are_marked(tmp_path: Path, tune: Tune) -> None:
     assert "<- SIMDEDUP_MIN_RESEMBLANCE 0.3" in bars(first, "resemblance")["0.30 - 0.35"][2]
     assert "69 decisions" in both
     assert "6 decisions" in second
-    with pytest.raises(Untunable, match="no run 3"):
+    with pytest.raises(NoSuchRun, match="no run 3"):
         tune("--index", path, "--run", 3)
 
 
