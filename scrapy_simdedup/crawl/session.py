@@ -131,10 +131,11 @@ class Session:
         with self._row.place() as place:
             # A page does not wait for others: a callback may be waiting for it.
             judgement = await self._judge(naming, source, config, patient=kind == "items")
-            place.verdict = None if start else judgement.verdict
+            verdict = judgement.verdict
+            place.verdict = None if start else verdict
         self._settlement.collect()
-        self.count(f"{kind}/{judgement.verdict.label}")
-        self._alarms.judged(kind, judgement.verdict)
+        self.count(f"{kind}/{verdict.label}")
+        self._alarms.judged(kind, verdict)
         return judgement
 
     async def _judge(
