@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -188,10 +189,12 @@ def refuse_foreign(connection: sqlite3.Connection, path: Path) -> None:
         )
 
 
-def refuse_incomplete(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise IndexUnusable where a file of the newest schema has lost tables."""
+def refuse_incomplete(
+    connection: sqlite3.Connection, path: Path, needed: Sequence[str] = TABLES
+) -> None:
+    """Raise IndexUnusable where a file of the newest schema has lost tables that are needed."""
     there = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
-    lost = [name for name in TABLES if name not in there]
+    lost = [name for name in needed if name not in there]
     if lost:
         raise IndexUnusable(
             f"{path} is damaged: it has no table {', '.join(lost)}. It was left untouched;"

@@ -9,7 +9,7 @@ import json
 import re
 import sqlite3
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
@@ -54,8 +54,11 @@ _NO_NAME = re.compile(r"[\x00-\x1f\x7f/\\]|^\.+$")
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open an index for reading only; it may be in use. Raises IndexUnusable."""
+def reading(path: Path, needed: Sequence[str] = schema.TABLES) -> Iterator[sqlite3.Connection]:
+    """Open an index for reading only; it may be in use. Raises IndexUnusable.
+
+    So does a file that lacks one of the tables that are ``needed``.
+    """
     path = path.absolute()
     if not path.is_file():
         raise IndexUnusable(f"there is no index at {path}")
@@ -64,7 +67,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
             schema.refuse_foreign(connection, path)
             if not connection.execute("PRAGMA user_version").fetchone()[0]:
                 raise IndexUnusable(f"{path} is empty: there is no index in it")
-            schema.refuse_incomplete(connection, path)
+            schema.refuse_incomplete(connection, path, needed)
             yield connection
     except sqlite3.Error as error:
         raise unusable(path, error) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from scrapy_simdedup.config import Config
@@ -72,10 +72,11 @@ class NoSuchRun(SimDedupError):
 
 @dataclass(frozen=True)
 class InForce:
-    """The limits of a run, and its bit limits as they were logged, the smallest first."""
+    """The limits and methods of a run; its bit limits as they were logged, smallest first."""
 
     limits: Limits
-    bits: tuple[int, ...]
+    methods: tuple[str, ...]
+    bits: tuple[int, ...] = ()
 
     def of(self, measure: Measure) -> list[int]:
         """Return the limits on a measure, in units."""
@@ -86,34 +87,48 @@ class InForce:
 
     @property
     def deciding(self) -> tuple[Measure, ...]:
-        """What decides: without verification it is the distance alone."""
-        return (RESEMBLANCE, CONTAINMENT) if self.limits.verified else (DISTANCE,)
+        """What decides: without verification the distance.
+
+        Nothing of the log does where all methods look at segments or keywords.
+        """
+        if self.limits.verified and {"simhash", "sketch"}.intersection(self.methods):
+            return (RESEMBLANCE, CONTAINMENT)
+        return (DISTANCE,) if {"simhash", "classic"}.intersection(self.methods) else ()
 
 
 def limits_in_force(connection: sqlite3.Connection, run: int | None) -> InForce:
     """Return the limits of a run, or of the newest that judged. Raises NoSuchRun."""
+    asked = run
     if run is None:
         run = connection.execute(
             "SELECT max(run) FROM decisions WHERE max_distance IS NOT NULL"
         ).fetchone()[0]
-        if run is None:
-            return InForce(Config().limits, ())
     row = connection.execute("SELECT settings FROM runs WHERE id = ?", (run,)).fetchone()
-    if row is None:
+    if row is None and asked is not None:
         raise NoSuchRun(f"there is no run {run} in this index")
     logged = connection.execute(
         "SELECT DISTINCT max_distance FROM decisions"
         " WHERE run = ? AND max_distance >= 0 ORDER BY 1",
         (run,),
     )
-    return InForce(limits_of(row[0]), tuple(bits for (bits,) in logged))
+    return replace(recorded(row and row[0]), bits=tuple(bits for (bits,) in logged))
 
 
-def limits_of(settings: str | None) -> Limits:
-    """Return the limits among a run's settings, as its record has them."""
-    given = json.loads(settings or "{}")
-    names = (RESEMBLANCE.setting, CONTAINMENT.setting)
-    return Config.from_settings({name: given.get(name) for name in names}).limits
+def recorded(settings: str | None) -> InForce:
+    """Return the limits and methods of a run by the record of its settings, without bits."""
+    given = read_object(settings)
+    names = (RESEMBLANCE.setting, CONTAINMENT.setting, "SIMDEDUP_METHODS")
+    config = Config.from_settings({name: given.get(name) for name in names})
+    return InForce(config.limits, config.methods)
+
+
+def read_object(written: str | None) -> dict[str, Any]:
+    """Read what should be a JSON object; what is none is empty."""
+    try:
+        found = json.loads(written or "{}")
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 @dataclass(frozen=True)

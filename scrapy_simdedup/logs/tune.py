@@ -34,6 +34,7 @@ def tune(connection: sqlite3.Connection, run: int | None, labels: Labels | None)
     Raises NoSuchRun, and Untunable where no labelled page is in the log.
     """
     in_force = limits_in_force(connection, run)
+    deciding = in_force.deciding or (RESEMBLANCE, CONTAINMENT)
     rows = [row for row in decisions(connection, run=run) if row["status"] in JUDGED]
     # Two addresses that led to one page: no limit was asked.
     rows = [row for row in rows if row["method"] != "same-page"]
@@ -44,10 +45,9 @@ def tune(connection: sqlite3.Connection, run: int | None, labels: Labels | None)
     yield f"{len(rows)} decisions, {without} of them without a candidate"
     yield ""
     if labels is None:
-        measure = in_force.deciding[0]
-        yield from _by_gap(measure, _counts(measure, rows))
+        yield from _by_gap(deciding[0], _counts(deciding[0], rows))
     else:
-        yield from _by_labels(rows, labels, in_force)
+        yield from _by_labels(deciding, rows, labels, in_force)
 
 
 def _histogram(measure: Measure, bins: Bins, limits: Sequence[int]) -> Iterator[str]:
@@ -90,7 +90,9 @@ def _by_gap(measure: Measure, bins: Bins) -> Iterator[str]:
     yield f"{measure.setting} = {measure.shown((gap.start + gap.stop) / 2)}"
 
 
-def _by_labels(rows: Sequence[Row], labels: Labels, in_force: InForce) -> Iterator[str]:
+def _by_labels(
+    deciding: Sequence[Measure], rows: Sequence[Row], labels: Labels, in_force: InForce
+) -> Iterator[str]:
     """Score each limit against the labels, and suggest the best of a measure that decides.
 
     The limits that judged work together: where they did better than any limit does by itself,
@@ -125,7 +127,7 @@ def _by_labels(rows: Sequence[Row], labels: Labels, in_force: InForce) -> Iterat
         yield "keep the current limits: no page of the log copies another one by the labels"
         return
     # Of equally good measures the first.
-    measure = max(in_force.deciding, key=lambda each: max(got.f1 for got in scores[each]))
+    measure = max(deciding, key=lambda each: max(got.f1 for got in scores[each]))
     best = max(got.f1 for got in scores[measure])
     if whole.f1 > best:
         yield "keep the current limits: together they do better than any limit by itself"
