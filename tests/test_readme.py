@@ -152,7 +152,7 @@ def test_every_log_field_is_explained():
 @pytest.mark.parametrize(
     ("mark", "parts"),
     [
-        ("first", ["python3 -m venv .venv", "pip install .", "example_project/run.py"]),
+        ("first", ["python3 -m venv .venv", "pip install '.[report]'", "example_project/run.py"]),
         ("second", ["pip install '.[test]'", "python -m pytest"]),
     ],
 )
