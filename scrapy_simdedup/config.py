@@ -198,6 +198,12 @@ class Config:
         "What happens to an unchanged page that is seen again.",
         request=True,
     )
+    close_after: int = _setting(
+        0,
+        parse.whole(0, 10**9),
+        "0 to 1000000000",
+        "So many pages and items in a row that bring nothing new close the spider; 0: none do.",
+    )
     reset: bool = _setting(
         False,
         parse.boolean,

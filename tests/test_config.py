@@ -55,6 +55,7 @@ def test_defaults() -> None:
         "since": "ever",
         "confirm": "item",
         "revisit_action": "keep",
+        "close_after": 0,
         "reset": False,
         "store_text": False,
         "export": "",
@@ -121,6 +122,7 @@ def test_good_values(name: str, value: Any, expected: Any) -> None:
 
 BAD = [
     ("CACHE_MB", 0, "1 to 65536"),
+    ("CLOSE_AFTER", -1, "0 to 1000000000"),
     ("ENABLED", "yes", "a boolean"),
     ("ENABLED", [], "a boolean"),
     ("ENABLED", 2, "a boolean"),

@@ -28,6 +28,7 @@ REFUSING = ("_refused_request", "not_a_page")
 
 # What the variable parts of the stats' names stand for.
 PARTS = {
+    "kind": ["pages", "items"],
     "verdict.label": ["unique", "duplicate", "revisit", "skipped/<reason>"],
     "orphan.kind": ["page", "item"],
 }
@@ -172,7 +173,7 @@ def test_every_log_field_is_explained():
 @pytest.mark.parametrize(
     ("mark", "parts"),
     [
-        ("first", ["python3 -m venv .venv", "pip install .", "example_project/run.py"]),
+        ("first", ["python3 -m venv .venv", "pip install '.[report]'", "example_project/run.py"]),
         ("second", ["pip install '.[test]'", "python -m pytest"]),
     ],
 )

@@ -48,6 +48,11 @@ def _refused_request(
     return None
 
 
+def is_start(request: Request) -> bool:
+    """Tell whether a request is one that the crawl began with, and not one that got its meta."""
+    return bool(request.meta.get("is_start_request")) and not request.meta.get("depth")
+
+
 def run_by_tool(spider: Spider) -> bool:
     """Tell whether ``scrapy fetch``, ``check`` or ``parse`` runs the spider.
 
