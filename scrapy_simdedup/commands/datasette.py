@@ -22,9 +22,7 @@ def add_parser(subcommands: Any) -> None:
     parser.add_argument(
         "--index", required=True, nargs="+", type=Path, metavar="FILE", help="the index files"
     )
-    parser.add_argument(
-        "--output", type=Path, metavar="FILE.yaml", help="default: standard output"
-    )
+    parser.add_argument("--output", type=Path, metavar="FILE.yaml", help="default: standard output")
     parser.set_defaults(function=run)
 
 
