@@ -19,12 +19,12 @@ import pytest
 
 import generated
 import make
+from in_code import OTHER_REASONS, literal_reasons, stats_in_the_code
 from scrapy_simdedup.config import Config, setting_name
 from scrapy_simdedup.crawl import guard
 from scrapy_simdedup.logs.export import FIELDS
 from scrapy_simdedup.verdict import Verdict
-from test_readme import OTHER_REASONS, assignments, literal_reasons, stats_in_the_code
-from written import DOCS, ROOT, blocks, code, read, table
+from written import DOCS, ROOT, assignments, blocks, code, read, table
 
 PAGES = {path.stem: path.read_text(encoding="utf-8") for path in sorted(DOCS.glob("*.md"))}
 # As a reader sees them: with what is made from the code.

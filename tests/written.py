@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -43,3 +45,16 @@ def marked(text: str, mark: str) -> dict[str, str]:
     )
     assert len(dict(found)) == len(found)
     return dict(found)
+
+
+def assignments(source: str) -> Iterator[tuple[str, object]]:
+    """Return the settings that an example assigns or holds in a dict."""
+    for node in ast.walk(ast.parse(source)):
+        pairs: list[tuple[ast.expr | None, ast.expr]] = []
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            pairs = [(ast.Constant(node.targets[0].id), node.value)]
+        elif isinstance(node, ast.Dict):
+            pairs = list(zip(node.keys, node.values, strict=True))
+        for key, value in pairs:
+            if isinstance(key, ast.Constant) and str(key.value).startswith("SIMDEDUP_"):
+                yield str(key.value), ast.literal_eval(value)
