@@ -35,8 +35,8 @@ myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
 
 autodoc_member_order = "bysource"
-autodoc_typehints = "description"
-autodoc_typehints_description_target = "documented_params"
+python_use_unqualified_type_names = True
+maximum_signature_line_length = 80
 autodoc_preserve_defaults = True
 # Names of our own must lead somewhere; those of others' are not looked up, so that the pages can
 # be built without a network.
