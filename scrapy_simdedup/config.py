@@ -12,6 +12,7 @@ from scrapy_simdedup.exceptions import ConfigError
 from scrapy_simdedup.methods.base import Limits
 from scrapy_simdedup.parse import ItemRules
 from scrapy_simdedup.text.document import Shape
+from scrapy_simdedup.text.user_dict import UserDict
 
 PREFIX = "SIMDEDUP_"
 
@@ -164,6 +165,13 @@ class Config:
         "the path of a table made by `scrapy simdedup idf build`",
         "Inverse document frequencies for `classic` and `keywords`; empty: jieba's, for Chinese.",
     )
+    user_dict: UserDict | None = _setting(
+        "",
+        parse.user_dict,
+        "the path of a user dictionary of jieba",
+        "Words by which Chinese is cut besides jieba's: one a line, with or without a frequency and"
+        " a tag.",
+    )
     scope: str = _setting(
         "index",
         parse.one_of("index", "site"),
@@ -195,6 +203,13 @@ class Config:
         parse.boolean,
         "a boolean",
         "Starts the run with an empty index; the old file is moved aside, not deleted.",
+    )
+    store_text: bool = _setting(
+        False,
+        parse.boolean,
+        "a boolean",
+        "Stores the main text of each judged page and item, compressed; `report` shows texts side"
+        " by side, and `rebuild` signs them anew.",
     )
     export: str = _setting(
         "",
@@ -277,7 +292,7 @@ class Config:
     @property
     def shape(self) -> Shape:
         """What of the config shapes signatures."""
-        return Shape(self.hash_bits, self.keywords, self.idf)
+        return Shape(self.hash_bits, self.keywords, self.idf, self.user_dict)
 
 
 def setting_name(each: Field[Any]) -> str:

@@ -66,7 +66,7 @@ class Deduplicator:
             versions=json.dumps(versions()),
             cache=self.config.cache_mb << 20,
         )
-        self._judge = Judge(self._index)
+        self._judge = Judge(self._index, store_text=self.config.store_text)
         self._turn = threading.RLock()
         self._open = True
         if self.config.hash_bits == 32 and self._index.size() > MOST_PAGES_32:
@@ -151,10 +151,8 @@ class Deduplicator:
 
     def recipe(self, config: Config | None = None) -> Recipe:
         """Return what ``analyse`` needs to know of a config (of the deduplicator's own)."""
-        config = config or self.config
-        return Recipe(
-            self.config.extractor, self.config.methods, config.min_terms, self.config.shape
-        )
+        own, asked = self.config, config or self.config
+        return Recipe(own.extractor, own.methods, asked.min_terms, own.shape, own.store_text)
 
     def judge(
         self,

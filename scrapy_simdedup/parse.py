@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from scrapy_simdedup.methods import GROUPS, METHODS
 from scrapy_simdedup.methods.piecewise import MOST_SEGMENTS
 from scrapy_simdedup.text import idf as idf_table
+from scrapy_simdedup.text.user_dict import UserDict
+from scrapy_simdedup.text.user_dict import read as read_user_dict
 from scrapy_simdedup.workers import cpus
+
+logger = logging.getLogger(__name__)
 
 EXPORT_ENDINGS = (".csv", ".jsonl", ".csv.gz", ".jsonl.gz")
 
@@ -171,6 +177,28 @@ def idf(value: Any) -> str:
         except (OSError, EOFError) as error:
             raise ValueError(str(error)) from error
     return path
+
+
+def user_dict(value: Any) -> UserDict | None:
+    """Read the path of a user dictionary, which must be there and be one; ``""`` is None."""
+    if not str(value):
+        return None
+    # Workers are other processes, and may begin in another folder.
+    path = str(Path(str(value)).absolute())
+    try:
+        words, others = read_user_dict(path)
+    except OSError as error:
+        raise ValueError(str(error)) from error
+    if not words:
+        raise ValueError(f"{path} holds no word that consists of Han characters")
+    if others:
+        logger.warning(
+            "%s: %d words that are not all Han characters have no effect, e.g. %s",
+            path,
+            len(others),
+            others[0],
+        )
+    return UserDict.of(path, words)
 
 
 # A page costs Scrapy's process two fifths of what it costs a worker: more than these would wait

@@ -10,7 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from scrapy_simdedup.identity import identity_of
 from scrapy_simdedup.index import schema
 from scrapy_simdedup.index.damage import is_damage
 from scrapy_simdedup.index.files import move_aside
+from scrapy_simdedup.index.texts import read
 from test_command import simdedup
 from texts import page, reworded, story
 
@@ -115,7 +116,9 @@ def test_a_garbled_beginning_is_refused_untouched(tmp_path, at, length):
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize("table", ["meta", "runs", "pages", "bands", "decisions", "bodies"])
+@pytest.mark.parametrize(
+    "table", ["meta", "runs", "pages", "bands", "decisions", "bodies", "texts"]
+)
 def test_garbage_in_the_middle_is_found_by_check(tmp_path, table):
     path = tmp_path / "index.db"
     make(path)
@@ -333,6 +336,10 @@ def test_an_index_of_each_schema_opens_and_finds_its_pages(tmp_path, monkeypatch
     ran = simdedup(tmp_path, "export", "--index", path, "--run", "1")
     assert ran.stdout.count("\n") == 9
     with sqlite3.connect(path) as connection:
+        rows = connection.execute("SELECT url, text FROM decisions WHERE run = 1")
+        texts = {url: read(connection, digest) for url, digest in rows.fetchall()}
+        assert texts["https://b.example/short"] == "Too little to tell."
+        assert None not in texts.values()
         assert connection.execute("PRAGMA user_version").fetchone() == (schema.SCHEMA,)
     connection.close()
     assert {each.what for each in checked(path).findings if each.wrong} <= {"identity"}
@@ -507,7 +514,7 @@ def cut(killed: Path, folder: Path, length: int | None) -> Path:
 
 def survives(path: Path, safe: int) -> int:
     """Open an index after a power cut; return how many of the later pages are still there."""
-    fresh = not path.stat().st_size or not sqlite3_tables(path)
+    fresh = not path.stat().st_size or not has_identity(path)
     if not fresh:
         # Nothing but what the next crawl cleans up by itself.
         assert wrong(path).keys() <= {"open claims", "runs under way"}
@@ -522,11 +529,13 @@ def survives(path: Path, safe: int) -> int:
     return kept - safe
 
 
-def sqlite3_tables(path: Path) -> int:
-    connection = sqlite3.connect(path)
-    (count,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    connection.close()
-    return int(count)
+def has_identity(path: Path) -> bool:
+    """Tell whether so much of a file is there that anything was stored in it."""
+    with closing(sqlite3.connect(path)) as connection:
+        try:
+            return bool(connection.execute("SELECT count(*) FROM meta").fetchone()[0])
+        except sqlite3.OperationalError:
+            return False
 
 
 def test_a_power_cut_that_takes_part_of_the_log(killed, tmp_path):

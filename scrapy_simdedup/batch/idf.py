@@ -12,6 +12,7 @@ from scrapy_simdedup.analysis import extract_with
 from scrapy_simdedup.batch.read import Record
 from scrapy_simdedup.exceptions import SimDedupError
 from scrapy_simdedup.text import idf
+from scrapy_simdedup.text.document import Shape
 from scrapy_simdedup.text.extract import decode
 
 
@@ -54,7 +55,7 @@ class Texts:
             return ""
 
 
-def build_table(texts: Iterable[str], path: Path) -> Made:
+def build_table(texts: Iterable[str], path: Path, shape: Shape | None = None) -> Made:
     """Write the IDF table of some texts, whole or not at all.
 
     Raises TableUnusable where a file cannot be read or written, or the texts are too few or too
@@ -62,7 +63,7 @@ def build_table(texts: Iterable[str], path: Path) -> Made:
     """
     beside = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
-        number = idf.build(texts, beside)
+        number = idf.build(texts, beside, shape)
         try:
             table = idf.load(str(beside))
         except ValueError:

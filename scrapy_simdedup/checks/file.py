@@ -6,6 +6,7 @@ import json
 import re
 import sqlite3
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,9 @@ _OF_INDEX = re.compile(r"row \d+ missing from index|wrong # of entries in index|
 
 # What of an identity the installed packages decide, and no setting.
 _INSTALLED = ("algorithm", "stop_words", "dictionary")
+
+# Tables that may be empty: their rows follow from those of others, or nothing rests on them.
+_SPARE = ("bands", "bodies", "texts")
 
 # After so many steps of SQLite's machine the progress is shown.
 _STEPS = 100_000
@@ -70,8 +74,8 @@ def check_schema(connection: sqlite3.Connection, *, mend: bool) -> tuple[Finding
 
     Also returns whether all tables and columns are there (now).
     """
-    lacking = schema.lacking(connection)
-    possible = all(statement for statement in lacking.values())
+    lacking = _lacking(connection)
+    possible = all(lacking.values())
     if mend and possible:
         for statement in lacking.values():
             connection.execute(statement)
@@ -84,6 +88,30 @@ def check_schema(connection: sqlite3.Connection, *, mend: bool) -> tuple[Finding
     )
     needed = any(name.startswith(("table", "column")) for name in lacking)
     return finding, not needed or (mend and possible)
+
+
+def _lacking(connection: sqlite3.Connection) -> dict[str, str]:
+    """Return the tables, indexes, views and columns that the newest schema has and a file lacks.
+
+    Each with the statement that makes it, which is empty where it would be empty of what counts.
+    """
+    fresh = sqlite3.connect(":memory:", isolation_level=None)
+    with closing(fresh):
+        schema.migrate(fresh)
+        there = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
+        found = {}
+        for kind, name, statement in fresh.execute(
+            "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL"
+        ):
+            if name not in there:
+                found[f"{kind} {name}"] = statement if kind != "table" or name in _SPARE else ""
+            elif kind == "table":
+                columns = "SELECT name FROM pragma_table_info(?)"
+                here = {row[0] for row in connection.execute(columns, (name,))}
+                for (column,) in fresh.execute(columns, (name,)):
+                    if column not in here:
+                        found[f"column {name}.{column}"] = ""
+        return found
 
 
 def read_identity(connection: sqlite3.Connection) -> dict[str, Any]:
@@ -99,8 +127,12 @@ def read_identity(connection: sqlite3.Connection) -> dict[str, Any]:
     return identity
 
 
-def check_identity(identity: Mapping[str, Any], now: Mapping[str, Any]) -> Finding:
-    """Compare what the packages decide with what they would decide ``now``."""
+def check_identity(identity: Mapping[str, Any], now: Mapping[str, Any], rebuild: str) -> Finding:
+    """Compare what the packages decide with what they would decide ``now``.
+
+    ``rebuild`` is the command that signs the texts anew, empty where there are none.
+    """
+    instead = f"sign its texts anew: {rebuild}" if rebuild else "start anew"
     other = [name for name in _INSTALLED if identity.get(name) != now.get(name)]
     return Finding(
         "identity",
@@ -108,7 +140,7 @@ def check_identity(identity: Mapping[str, Any], now: Mapping[str, Any]) -> Findi
         f"written with another {' and another '.join(other)}",
         "",
         "crawls with the packages installed here refuse the file: install those that the newest"
-        " of its runs names (table runs, column versions), or start anew"
+        f" of its runs names (table runs, column versions), or {instead}"
         if other
         else "",
     )

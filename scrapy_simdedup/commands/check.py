@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from scrapy_simdedup.commands.options import add_index, add_set, config_of, index_of
+from scrapy_simdedup.commands.progress import progress
 
 if TYPE_CHECKING:
     from scrapy_simdedup.checks.whole import Report
@@ -48,7 +48,7 @@ def run(opts: argparse.Namespace, settings: Any) -> int:
 
     try:
         config = config_of(settings)
-        report = check(index_of(opts, config), identity_of(config), _progress, mend=opts.repair)
+        report = check(index_of(opts, config), identity_of(config), progress, mend=opts.repair)
     except SimDedupError as error:
         print(f"scrapy simdedup: {error}", file=sys.stderr)
         malformed = is_damage(error) and "not a database" not in str(error)
@@ -56,15 +56,6 @@ def run(opts: argparse.Namespace, settings: Any) -> int:
     with writing(None) as out:
         out.writelines(f"{line.rstrip()}\n" for line in shown(report, repair=opts.repair))
     return _SOUND if report.sound else _WRONG
-
-
-@contextmanager
-def _progress(what: str, total: int | None) -> Iterator[Callable[[int], object]]:
-    from tqdm import tqdm
-
-    # Quiet in a pipe: tqdm shows itself on a terminal only.
-    with tqdm(desc=what, total=total, unit="", leave=False, disable=None) as bar:
-        yield bar.update
 
 
 def shown(report: Report, *, repair: bool) -> Iterator[str]:

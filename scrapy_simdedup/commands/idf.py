@@ -47,14 +47,14 @@ def run(opts: argparse.Namespace, settings: Any) -> None:
             raise UsageError(f"there is no {path}")
     if opts.output.is_dir():
         raise UsageError(f"{opts.output} is a folder")
-    # The extractor alone: SIMDEDUP_IDF may well name the table that is to be made.
-    name = "SIMDEDUP_EXTRACTOR"
-    config = Config.from_settings({name: settings.get(name)})
+    # Not all settings: SIMDEDUP_IDF may well name the table that is to be made.
+    names = ("SIMDEDUP_EXTRACTOR", "SIMDEDUP_USER_DICT")
+    config = Config.from_settings({name: settings.get(name) for name in names})
     counts = [count(path) for path in opts.paths]
     total = None if None in counts else sum(number or 0 for number in counts)
     records = (record for path in opts.paths for record in read(path))
     with tqdm(records, total=total, unit=" pages", disable=None) as pages:
         texts = Texts(pages, config.extractor)
-        made = build_table(texts, opts.output)
+        made = build_table(texts, opts.output, config.shape)
     left_out = f", {texts.left_out} pages left out" if texts.left_out else ""
     print(f"{made.texts} texts, {made.terms} terms{left_out}", file=sys.stderr)

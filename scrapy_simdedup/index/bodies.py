@@ -24,6 +24,7 @@ class Remembered(NamedTuple):
     containment: float | None
     method: str | None
     terms: int | None
+    text: bytes | None
 
 
 class Bodies:
@@ -47,7 +48,7 @@ class Bodies:
         """Return what a body met; None where it was not judged, or a log entry is gone."""
         row: Any = self._execute(
             "SELECT status, reason, original_page, distance, max_distance, resemblance,"
-            " containment, method, terms FROM decisions WHERE id ="
+            " containment, method, terms, text FROM decisions WHERE id ="
             " (SELECT decision FROM bodies WHERE body = ? AND space = ? AND rules = ?)",
             (subject.body, subject.space, rules),
         ).fetchone()

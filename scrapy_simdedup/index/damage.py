@@ -35,6 +35,11 @@ def check_command(path: Path | str) -> str:
     return f"scrapy simdedup check --index {shlex.quote(str(path))}"
 
 
+def rebuild_command(path: Path | str) -> str:
+    """Return the command that signs the stored texts of an index anew."""
+    return f"scrapy simdedup rebuild --index {shlex.quote(str(path))}"
+
+
 def rescue(path: Path) -> str:
     """Say what is left to do with a damaged file, which ours to mend it is not."""
     new = path.with_name(f"rescued-{path.name}")

@@ -13,6 +13,10 @@ Signature = Mapping[str, bytes]
 # Parts that tell of the markup around a text. No rows of the index come from them.
 OF_MARKUP = ("rest", "doubt")
 
+# A part beside them, the digest of the page's own description. Only signing a stored text anew
+# needs it, and only what is analysed while texts are stored has it.
+ABOUT = "about"
+
 
 @dataclass(frozen=True)
 class Subject:

@@ -34,7 +34,11 @@ def is_alive(index: Path, name: str) -> bool:
 
     A dead run's file is removed.
     """
-    path = index.with_name(name)
+    try:
+        path = index.with_name(name)
+    except (ValueError, TypeError):
+        # In a damaged file: nobody runs by a name that is none.
+        return False
     if not path.exists():
         return False
     lock = FileLock(path, thread_local=False)

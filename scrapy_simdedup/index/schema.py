@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from sqlite_utils import Database, Migrations
 
 from scrapy_simdedup.exceptions import IndexUnusable
-from scrapy_simdedup.index.damage import check_command, unusable
+from scrapy_simdedup.index.damage import check_command, rebuild_command, unusable
 
 # "SDDP": tells our files from other SQLite files (PRAGMA application_id).
 APPLICATION_ID = 0x53444450
@@ -23,9 +22,11 @@ APPLICATION_ID = 0x53444450
 # The newest schema (PRAGMA user_version); each migration sets its own number.
 SCHEMA = 1
 
-# The tables of the newest schema, and those of them whose rows follow from the others'.
-TABLES = ("meta", "runs", "pages", "bands", "decisions", "bodies")
-REBUILT = ("bands", "bodies")
+# The tables of the newest schema.
+TABLES = ("meta", "runs", "pages", "bands", "decisions", "bodies", "texts")
+
+# What of an identity signing the stored texts anew cannot change.
+FIXED = ("extractor", "scope")
 
 migrations = Migrations("scrapy-simdedup")
 
@@ -101,7 +102,8 @@ def m001_initial(db: Database) -> None:
             containment REAL,
             method TEXT,
             nearest TEXT,
-            terms INTEGER
+            terms INTEGER,
+            text BLOB
         )
         """
     )
@@ -118,6 +120,14 @@ def m001_initial(db: Database) -> None:
             rules INTEGER NOT NULL,
             decision INTEGER NOT NULL,
             PRIMARY KEY (body, space, rules)
+        ) WITHOUT ROWID
+        """
+    )
+    db.execute(
+        """
+        CREATE TABLE texts (
+            digest BLOB PRIMARY KEY,
+            text BLOB NOT NULL
         ) WITHOUT ROWID
         """
     )
@@ -155,6 +165,10 @@ def refuse_foreign(connection: sqlite3.Connection, path: Path) -> None:
         ).fetchone()[0]
     except sqlite3.DatabaseError as error:
         raise unusable(path, error) from error
+    except UnicodeDecodeError:
+        # SQLite's message, which quotes what stands in the place of its schema.
+        malformed = sqlite3.DatabaseError("malformed database schema")
+        raise unusable(path, malformed) from malformed
     if version == 0 and application == APPLICATION_ID and tables:
         # A migration is a transaction: what it makes is there as a whole, with its number.
         raise IndexUnusable(
@@ -172,30 +186,6 @@ def refuse_foreign(connection: sqlite3.Connection, path: Path) -> None:
             f" {SCHEMA}: upgrade scrapy-simdedup, or name another file in"
             " SIMDEDUP_INDEX."
         )
-
-
-def lacking(connection: sqlite3.Connection) -> dict[str, str]:
-    """Return the tables, indexes, views and columns that the newest schema has and a file lacks.
-
-    Each with the statement that makes it, which is empty where it would be empty of what counts.
-    """
-    fresh = sqlite3.connect(":memory:", isolation_level=None)
-    with closing(fresh):
-        migrate(fresh)
-        there = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
-        found = {}
-        for kind, name, statement in fresh.execute(
-            "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL"
-        ):
-            if name not in there:
-                found[f"{kind} {name}"] = statement if kind != "table" or name in REBUILT else ""
-            elif kind == "table":
-                columns = "SELECT name FROM pragma_table_info(?)"
-                here = {row[0] for row in connection.execute(columns, (name,))}
-                for (column,) in fresh.execute(columns, (name,)):
-                    if column not in here:
-                        found[f"column {name}.{column}"] = ""
-        return found
 
 
 def refuse_incomplete(connection: sqlite3.Connection, path: Path) -> None:
@@ -225,25 +215,43 @@ def refuse_identity(connection: sqlite3.Connection, path: Path, identity: dict[s
 
     Returns whether the file records one at all.
     """
-    row = connection.execute("SELECT value FROM meta WHERE key = 'identity'").fetchone()
-    if row is None:
+    recorded = recorded_identity(connection, path)
+    if recorded is None:
         return False
-    try:
-        recorded = json.loads(row[0])
-    except ValueError as error:
-        raise IndexUnusable(
-            f"{path} is damaged: its identity cannot be read ({error}). It was left untouched:"
-            " move it aside, or name another file in SIMDEDUP_INDEX."
-        ) from error
     if recorded != identity:
         differing = ", ".join(
             f"{name} {recorded.get(name)!r} where the settings now ask for {identity.get(name)!r}"
             for name in sorted(recorded.keys() | identity.keys())
             if recorded.get(name) != identity.get(name)
         )
+        rebuild = ""
+        if holds_texts(connection) and all(recorded.get(n) == identity.get(n) for n in FIXED):
+            rebuild = (
+                f", sign its stored texts anew ({rebuild_command(path)}, and -s NAME=VALUE for what"
+                " a spider sets by itself)"
+            )
         raise IndexUnusable(
             f"{path} was written with {differing}: fingerprints would not match. Go back to"
-            " those settings, or start anew: move the file aside, set SIMDEDUP_RESET = True once,"
-            " or name another file in SIMDEDUP_INDEX."
+            f" those settings{rebuild}, or start anew: move the file aside, set SIMDEDUP_RESET ="
+            " True once, or name another file in SIMDEDUP_INDEX."
         )
     return True
+
+
+def recorded_identity(connection: sqlite3.Connection, path: Path) -> dict[str, Any] | None:
+    """Return the identity of a file, None where it has none. Raises IndexUnusable."""
+    row = connection.execute("SELECT value FROM meta WHERE key = 'identity'").fetchone()
+    if row is None:
+        return None
+    try:
+        return dict(json.loads(row[0]))
+    except (ValueError, TypeError) as error:
+        raise IndexUnusable(
+            f"{path} is damaged: its identity cannot be read ({error}). It was left untouched:"
+            " move it aside, or name another file in SIMDEDUP_INDEX."
+        ) from error
+
+
+def holds_texts(connection: sqlite3.Connection) -> bool:
+    """Tell whether a file holds any texts."""
+    return connection.execute("SELECT 1 FROM texts LIMIT 1").fetchone() is not None

@@ -15,19 +15,18 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
-
 from scrapy_simdedup.index import schema
 from scrapy_simdedup.index.bands import Rows
 from scrapy_simdedup.index.bodies import Bodies
 from scrapy_simdedup.index.checkpoint import Checkpointer
 from scrapy_simdedup.index.claims import Claims
 from scrapy_simdedup.index.damage import unusable
-from scrapy_simdedup.index.files import check_usable
+from scrapy_simdedup.index.files import check_usable, opening
 from scrapy_simdedup.index.lookup import Lookup
 from scrapy_simdedup.index.pages import Pages
 from scrapy_simdedup.index.records import Signature
 from scrapy_simdedup.index.runs import RunLock, is_alive
+from scrapy_simdedup.index.texts import Texts
 from scrapy_simdedup.index.transactions import LOCK_SECONDS, Transactions
 
 logger = logging.getLogger(__name__)
@@ -89,19 +88,22 @@ class SqliteIndex:
         undo: ExitStack,
     ) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.connection = sqlite3.connect(
-            self.path, timeout=LOCK_SECONDS, isolation_level=None, check_same_thread=False
-        )
-        undo.callback(self.connection.close)
-        self._prepare(identity, cache)
+        # Two processes may come to a new file at once, and its tables are made by one of them; and
+        # until this run's own lock is held, nobody may put another file in its place.
+        with opening(self.path):
+            self.connection = sqlite3.connect(
+                self.path, timeout=LOCK_SECONDS, isolation_level=None, check_same_thread=False
+            )
+            undo.callback(self.connection.close)
+            self._prepare(identity, cache)
+            self._lock.acquire()
+            undo.callback(self._lock.release)
         self._lookup = Lookup(self.connection, rows_of)
         #: Return the rows that a method's plan asks for.
         self.find = self._lookup.find
         transactions = Transactions(self.connection, self._lookup.forget)
         #: Run a block as one transaction; join the transactions of a block.
         self.write, self.together = transactions.write, transactions.together
-        self._lock.acquire()
-        undo.callback(self._lock.release)
 
     def _look_around(self, rows_of: Callable[[Signature], Rows]) -> None:
         #: This run, and those of the same job that it resumes.
@@ -113,6 +115,7 @@ class SqliteIndex:
         )
         self.pages = Pages(self.connection, self.run, rows_of)
         self.bodies = Bodies(self.connection)
+        self.texts = Texts(self.connection)
         self.claims = Claims(self.connection, self.run, self.is_alive, self.pages.delete)
         with self.write():
             #: What runs that died left behind, released just now.
@@ -120,15 +123,13 @@ class SqliteIndex:
 
     def _prepare(self, identity: dict[str, Any], cache: int) -> None:
         execute = self.connection.execute
-        # Two processes may come to a new file at once; its tables are made by one of them.
-        with FileLock(self.path.with_name(self.path.name + ".lock"), timeout=LOCK_SECONDS):
-            execute(f"PRAGMA page_size = {_PAGE_BYTES}")
-            mode = execute("PRAGMA journal_mode = WAL").fetchone()[0]
-            schema.refuse_foreign(self.connection, self.path)
-            schema.migrate(self.connection)
-            schema.refuse_incomplete(self.connection, self.path)
-            if not schema.refuse_identity(self.connection, self.path, identity):
-                execute("INSERT INTO meta VALUES ('identity', ?)", (json.dumps(identity),))
+        execute(f"PRAGMA page_size = {_PAGE_BYTES}")
+        mode = execute("PRAGMA journal_mode = WAL").fetchone()[0]
+        schema.refuse_foreign(self.connection, self.path)
+        schema.migrate(self.connection)
+        schema.refuse_incomplete(self.connection, self.path)
+        if not schema.refuse_identity(self.connection, self.path, identity):
+            execute("INSERT INTO meta VALUES ('identity', ?)", (json.dumps(identity),))
         if mode != "wal":
             logger.warning(
                 "%s is on a file system without WAL (network share?): SQLite uses %s mode,"
@@ -192,12 +193,14 @@ class SqliteIndex:
     def log(self, values: Sequence[Any]) -> int:
         """Append a decision: the values of all columns but id, run and time, in order.
 
-        Returns its number.
+        The last one is the digest of the text, which is noted where that text is stored. Returns
+        the decision's number.
         """
         cursor = self.connection.execute(
             "INSERT INTO decisions (run, time, kind, url, status, reason, original, original_page,"
-            " distance, max_distance, resemblance, containment, method, nearest, terms)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            " distance, max_distance, resemblance, containment, method, nearest, terms, text)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
+            " (SELECT digest FROM texts WHERE digest = ?))",
             (self.run, now(), *values),
         )
         number = cursor.lastrowid
