@@ -214,7 +214,8 @@ class Config:
     export: str = _setting(
         "",
         parse.export_path,
-        "a path that ends in .csv, .jsonl or one of these and .gz",
+        "a path that ends in .csv, .jsonl, .csv.gz, .jsonl.gz or .parquet (needs the extra"
+        " `parquet`)",
         "Where the run's decisions are written at close; `%(name)s` and `%(time)s` as in FEEDS.",
     )
     extractor: str = _setting(

@@ -22,7 +22,14 @@ from scrapy_simdedup.workers import cpus
 
 logger = logging.getLogger(__name__)
 
-EXPORT_ENDINGS = (".csv", ".jsonl", ".csv.gz", ".jsonl.gz")
+# How the name of an export ends, and what it is written as.
+EXPORT_FORMATS = {
+    ".csv": "csv",
+    ".csv.gz": "csv",
+    ".jsonl": "jsonl",
+    ".jsonl.gz": "jsonl",
+    ".parquet": "parquet",
+}
 
 
 @dataclass(frozen=True)
@@ -68,8 +75,10 @@ def index_path(value: Any) -> str:
 def export_path(value: Any) -> str:
     """Read the path of an export, whose ending names the format."""
     path = str(value)
-    if path and not path.endswith(EXPORT_ENDINGS):
+    if path and not path.endswith(tuple(EXPORT_FORMATS)):
         raise ValueError
+    if path.endswith(".parquet") and find_spec("pyarrow") is None:
+        raise ValueError("not installed: pip install scrapy-simdedup[parquet]")
     _fill(path, "name", "time")
     return path
 

@@ -6,12 +6,16 @@ import ast
 import re
 from pathlib import Path
 
+from scrapy_simdedup import responses
 from scrapy_simdedup.crawl import guard
 
 CRAWL = sorted(Path(guard.__file__).parent.glob("*.py"))
 
 # Reasons that do not come from the guard: of analysis, of the pipeline, of a crawl that is over.
 OTHER_REASONS = {"too-short", "no-text", "no-field", "closed"}
+
+# The functions that say why a response is not judged.
+REFUSING = ("_refused_request", "not_a_page")
 
 # What the variable parts of the stats' names stand for.
 PARTS = {
@@ -23,8 +27,11 @@ PARTS = {
 def literal_reasons() -> set[str]:
     """Return the reasons that the guard's functions return or hold in their table."""
     found = set()
-    for function in ast.walk(ast.parse(Path(guard.__file__).read_text(encoding="utf-8"))):
-        if not (isinstance(function, ast.FunctionDef) and function.name.startswith("_refused")):
+    source = "".join(
+        Path(module.__file__).read_text(encoding="utf-8") for module in (guard, responses)
+    ).replace("from __future__ import annotations", "")
+    for function in ast.walk(ast.parse(source)):
+        if not (isinstance(function, ast.FunctionDef) and function.name in REFUSING):
             continue
         for node in ast.walk(function):
             last = None

@@ -189,7 +189,7 @@ BAD = [
     ("SINCE", "day", "`run`"),
     ("CONFIRM", True, "`close`"),
     ("REVISIT_ACTION", "drop", "`drop-items`"),
-    ("EXPORT", "decisions.parquet", ".jsonl"),
+    ("EXPORT", "decisions.parquet.gz", ".jsonl"),
     ("EXPORT", "%(spider)s.csv", ".jsonl"),
     ("EXTRACTOR", "readability", "dotted path"),
     ("EXTRACTOR", "html.nothing", "dotted path"),

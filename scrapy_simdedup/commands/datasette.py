@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import sys
 from pathlib import Path
 from typing import Any
+
+from scrapy_simdedup.commands.screen import say
 
 
 def add_parser(subcommands: Any) -> None:
@@ -27,9 +28,10 @@ def add_parser(subcommands: Any) -> None:
 
 
 def run(opts: argparse.Namespace, _: Any) -> None:
-    """Write the metadata. Raises IndexUnusable."""
+    """Write the metadata. Raises SimDedupError."""
     from scrapy_simdedup.logs.datasette import metadata
-    from scrapy_simdedup.logs.export import reading, writing
+    from scrapy_simdedup.logs.export import reading
+    from scrapy_simdedup.output import writing
 
     for path in opts.index:
         with reading(path):
@@ -38,4 +40,4 @@ def run(opts: argparse.Namespace, _: Any) -> None:
         out.write(metadata(opts.index))
     if opts.output:
         command = ["datasette", *map(str, opts.index), "--metadata", str(opts.output)]
-        print(f"next: {shlex.join(command)}", file=sys.stderr)
+        say(f"next: {shlex.join(command)}")
