@@ -168,8 +168,8 @@ def _commands_table() -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a help text as Markdown that shows just that; settings as code."""
-    escaped = re.sub(r"([\\`*_<>|\[\]])", r"\\\1", text)
+    """Return a help text as Markdown that shows just that, on one line; settings as code."""
+    escaped = re.sub(r"([\\`*_<>|\[\]])", r"\\\1", " ".join(text.split()))
     return re.sub(r"SIMDEDUP(?:\\_[A-Z]+)+", lambda at: f"`{at[0]}`".replace("\\", ""), escaped)
 
 
