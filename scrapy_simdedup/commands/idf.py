@@ -25,7 +25,9 @@ def add_parser(subcommands: Any) -> None:
         epilog="example: scrapy simdedup idf build pages/ --output news.idf.gz",
     )
     add_paths(build)
-    build.add_argument("--output", required=True, type=Path, metavar="FILE.idf.gz")
+    build.add_argument(
+        "--output", required=True, type=Path, metavar="FILE.idf.gz", help="the table to write"
+    )
     add_set(build)
     build.set_defaults(function=run)
 

@@ -16,10 +16,20 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from scrapy_simdedup import __version__
-from scrapy_simdedup.commands import check, explain, export, idf, rebuild, report, scan, tune
+from scrapy_simdedup.commands import (
+    check,
+    datasette,
+    explain,
+    export,
+    idf,
+    rebuild,
+    report,
+    scan,
+    tune,
+)
 from scrapy_simdedup.commands.screen import say
 
-_SUBCOMMANDS = (scan, export, report, explain, tune, check, rebuild, idf)
+_SUBCOMMANDS = (scan, export, report, explain, tune, datasette, check, rebuild, idf)
 
 # What shells give for a program that Ctrl-C or the end of a pipe has stopped.
 _INTERRUPTED, _ENOUGH = 130, 141
