@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import sqlite3
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -400,6 +402,19 @@ def test_a_run_that_died_has_no_length() -> None:
 )
 def test_hosts(url: str, host: str) -> None:
     assert host_of(url) == host
+
+
+@given(
+    st.sampled_from(["http://", "https://", "HTTP://", "httpx://", "http:", "//", "x:", ""]),
+    st.text("a.@:/?#[\u71c8 ", max_size=12),
+)
+def test_hosts_in_sql_are_the_same(scheme: str, rest: str) -> None:
+    url = scheme + rest
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        connection.execute("CREATE TABLE decisions (url TEXT)")
+        with snapshot(connection, None):
+            row = connection.execute("SELECT host_of(CAST(? AS BLOB)), host_of(NULL)", (url,))
+            assert row.fetchone() == (host_of(url), "")
 
 
 def test_every_reason_has_its_meaning() -> None:

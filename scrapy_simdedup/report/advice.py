@@ -122,9 +122,9 @@ def hints(
     if clusters and clusters[0].size >= MANY_COPIES:
         first = clusters[0]
         host = host_of(first.original)
-        where = f" of {visible(host)}" if host else ""
+        whose = f"{first.kind} of {visible(host)}" if host else first.kind
         yield Hint(
-            f"{number(first.size)} copies of one page{where}: a login wall, a notice, a template?",
+            f"{number(first.size)} copies of one {whose}: a login wall, a notice, a template?",
             "clusters",
         )
     if tally.judged >= ENOUGH_PAGES and tally.copies > MOST * tally.judged:

@@ -36,9 +36,7 @@ def snapshot(connection: sqlite3.Connection, run: int | None) -> Iterator[None]:
     # A text that is none must not end the report of all others.
     connection.text_factory = _text
     # A blob, since a function cannot be given a text that is none.
-    connection.create_function(
-        "host_of", 1, lambda url: host_of(_text(url or b"")), deterministic=True
-    )
+    connection.create_function("host_of", 1, _host_of_blob, deterministic=True)
     connection.execute("BEGIN")
     try:
         for table, columns in _READ.items():
@@ -63,6 +61,13 @@ def _stand_in(connection: sqlite3.Connection, table: str, columns: tuple[str, ..
     selected = ", ".join(name if name in here else f"NULL AS {name}" for name in columns)
     source = f"FROM main.{table}" if here else "WHERE 0"
     connection.execute(f"CREATE TEMP VIEW {table} AS SELECT {selected} {source}")
+
+
+def _host_of_blob(url: bytes | None) -> str:
+    url = url or b""
+    # Hosts are few, so what follows them is left out of the cache.
+    end = url.find(b"/", len(b"https://")) if url.startswith(b"http") else -1
+    return host_of(_text(url if end < 0 else url[:end]))
 
 
 def _text(data: bytes) -> str:

@@ -65,13 +65,13 @@ def verdicts(tally: Tally) -> list[Verdict]:
 def lead(report: Report) -> Iterator[str]:
     """Return sentences on whose decisions these are, and what came of them."""
     yield _whose(report)
-    if len(report.kinds) > 1:
-        rest = list(report.kinds.items())[1:]
-        yield from (f"{headline(kind, tally)}." for kind, tally in rest)
     skipped = report.tally.counts["skipped"]
     if skipped:
         more = " more" if report.tally.judged else ""
         yield f"{number(skipped)}{more} {form(skipped, 'was')} skipped."
+    if len(report.kinds) > 1:
+        rest = list(report.kinds.items())[1:]
+        yield from (f"{headline(kind, tally)}." for kind, tally in rest)
     if report.tally.copies:
         yield from _done(report)
 
