@@ -217,6 +217,13 @@ class Config:
         "Stores the main text of each judged page and item, compressed; `report` shows texts side"
         " by side, and `rebuild` signs them anew.",
     )
+    max_age: float = _setting(
+        "",
+        parse.age,
+        "a number with its unit, `s`, `m`, `h`, `d` or `w`, of up to 100 years: `30d`",
+        "Pages that no run has met for so long are no originals any more, and are pruned when a"
+        " run starts; empty: none grows too old.",
+    )
     export: str = _setting(
         "",
         parse.export_path,

@@ -230,6 +230,26 @@ def seconds(value: Any) -> float:
     return number
 
 
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
+_MOST_AGE = 36_525 * 86_400
+
+
+def age(value: Any) -> float:
+    """Read an age with its unit, ``12h`` or ``30d``, in seconds; an empty one is 0.
+
+    A number alone could mean seconds as well as days.
+    """
+    if value == "":
+        return 0.0
+    found = re.fullmatch(r"\s*(\d{1,12}(?:\.\d{1,12})?)\s*([smhdw])\s*", string(value), re.ASCII)
+    if not found:
+        raise ValueError
+    seconds = float(found[1]) * _UNITS[found[2]]
+    if not 0 < seconds <= _MOST_AGE:
+        raise ValueError
+    return seconds
+
+
 def extractor(value: Any) -> str:
     """Read the name of an extractor, which must be installed, or lead to a function."""
     name = string(value)

@@ -440,6 +440,7 @@ def test_a_read_only_mount(tmp_path):
         set +e
         {python} check --index {folder}/index.db | tail -1
         {python} export --index {folder}/index.db | wc -l
+        {python} stats --index {folder}/index.db | head -1
         {python} check --repair --index {folder}/index.db 2>&1
         echo exit $?
         {python} scan {folder} --index {folder}/index.db 2>&1
@@ -459,6 +460,7 @@ def test_a_read_only_mount(tmp_path):
         pytest.skip(f"no mounts here: {ran.stderr}")
     said = ran.stdout.splitlines()
     assert said[1:3] == ["The index is sound.", "30"]
+    assert said.pop(3) == f"{folder}/index.db: 30 originals, 1 runs"
     assert f"cannot open {folder}/index.db" in said[3]
     assert said[4] == "exit 2"
     assert f"{folder} is no folder that can be written to" in said[5]

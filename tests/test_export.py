@@ -123,7 +123,7 @@ def test_any_cell_survives_csv(cells: list[str]) -> None:
     write([row(url=cell, nearest=cell) for cell in cells], out, "csv")
     lines = parsed(out.getvalue())[1:]
     assert [line[4] for line in lines] == [harmless(cell) for cell in cells]
-    assert [line[13] for line in lines] == [harmless(cell) for cell in cells]
+    assert [line[14] for line in lines] == [harmless(cell) for cell in cells]
 
 
 def test_rows_are_streamed() -> None:

@@ -45,7 +45,7 @@ def test_what_a_request_can_set():
 
 
 def test_every_stat_is_named_and_no_other():
-    written = set(re.findall(r"`(simdedup/[a-z/<>-]+)`", README))
+    written = set(re.findall(r"`(simdedup/[a-z_/<>-]+)`", README))
     code_has = stats_in_the_code()
     assert {"simdedup/pages/unique", "simdedup/errors", "simdedup/items/orphaned"} <= code_has
     assert written == code_has

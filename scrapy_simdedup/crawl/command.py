@@ -22,14 +22,21 @@ from scrapy_simdedup.commands import (
     explain,
     export,
     idf,
+    prune,
     rebuild,
+    remove,
     report,
     scan,
+    stats,
     tune,
+    vacuum,
 )
 from scrapy_simdedup.commands.screen import say
 
-_SUBCOMMANDS = (scan, export, report, explain, tune, datasette, check, rebuild, idf)
+_SUBCOMMANDS = (
+    *(scan, export, report, stats, explain, tune),
+    *(remove, prune, vacuum, check, rebuild, datasette, idf),
+)
 
 # What shells give for a program that Ctrl-C or the end of a pipe has stopped.
 _INTERRUPTED, _ENOUGH = 130, 141

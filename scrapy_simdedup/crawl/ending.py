@@ -85,6 +85,8 @@ class Ending:
         settlement.orphaned(await run(dedup.release_open))
         settlement.collect()
         stats.set_value("simdedup/index/originals", await run(dedup.originals))
+        if dedup.crowded_keys:
+            stats.set_value("simdedup/crowded_keys", dedup.crowded_keys)
         if self._config.export:
             path = await run(
                 lambda: export_run(dedup.path, dedup.run, self._config.export, self._crawler.spider)

@@ -136,6 +136,8 @@ class Session:
         self._settlement.collect()
         self.count(f"{kind}/{verdict.label}")
         self._alarms.judged(kind, verdict)
+        if (dedup := self._index.opened) is not None:
+            self._alarms.crowded(dedup.crowded_keys, dedup.path)
         return judgement
 
     async def _judge(

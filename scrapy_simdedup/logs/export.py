@@ -7,15 +7,13 @@ import json
 import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, TextIO
 
-from scrapy_simdedup.exceptions import IndexUnusable
 from scrapy_simdedup.index import schema
-from scrapy_simdedup.index.damage import unusable
-from scrapy_simdedup.index.files import connect_reading
+from scrapy_simdedup.index.files import opened
 from scrapy_simdedup.output import Out, writing
 from scrapy_simdedup.parse import EXPORT_FORMATS
 
@@ -28,6 +26,7 @@ FIELDS = (
     "status",
     "reason",
     "original",
+    "original_removed",
     "distance",
     "max_distance",
     "resemblance",
@@ -54,24 +53,14 @@ _FORMULA = re.compile(r"[\s\ufeff\u200b]*[=+@\-\uff1d\uff0b\uff20\uff0d]|[\t\r\n
 _NO_NAME = re.compile(r"[\x00-\x1f\x7f/\\]|^\.+$")
 
 
-@contextmanager
-def reading(path: Path, needed: Sequence[str] = schema.TABLES) -> Iterator[sqlite3.Connection]:
+def reading(
+    path: Path, needed: Sequence[str] = schema.TABLES
+) -> AbstractContextManager[sqlite3.Connection]:
     """Open an index for reading only; it may be in use. Raises IndexUnusable.
 
     So does a file that lacks one of the tables that are ``needed``.
     """
-    path = path.absolute()
-    if not path.is_file():
-        raise IndexUnusable(f"there is no index at {path}")
-    try:
-        with closing(connect_reading(path)) as connection:
-            schema.refuse_foreign(connection, path)
-            if not connection.execute("PRAGMA user_version").fetchone()[0]:
-                raise IndexUnusable(f"{path} is empty: there is no index in it")
-            schema.refuse_incomplete(connection, path, needed)
-            yield connection
-    except sqlite3.Error as error:
-        raise unusable(path, error) from error
+    return opened(path, needed)
 
 
 def decisions(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,12 +35,20 @@ class NotKept(NotFound):
 
     def __init__(self, decision: dict[str, Any]) -> None:
         self.decision = decision
-        original, reason = decision["original"], decision["reason"]
-        what = f" of {original}" if original else f": {reason}" if reason else ""
         super().__init__(
             f"the index stores kept pages only, and the log says of {decision['url']}:"
-            f" {decision['status']}{what}"
+            f" {says(decision)}"
         )
+
+
+def says(decision: Mapping[str, Any]) -> str:
+    """Return what the log says of a page that is not kept (any more), as the end of a sentence."""
+    status, original, reason = decision["status"], decision["original"], decision["reason"]
+    if status in ("unique", "revisit"):
+        return f"{status}; it has been removed since, or was not stored after all"
+    what = f" of {original}" if original else f": {reason}" if reason else ""
+    removed = decision["original_removed"]
+    return f"{status}{what}" + (f", which has been removed since ({removed})" if removed else "")
 
 
 @dataclass(frozen=True)
