@@ -24,7 +24,9 @@ def add_parser(subcommands: Any) -> None:
         " --output report.html",
     )
     add_index(parser)
-    parser.add_argument("--output", required=True, type=Path, metavar="FILE.html")
+    parser.add_argument(
+        "--output", required=True, type=Path, metavar="FILE.html", help="the page to write"
+    )
     parser.add_argument("--run", type=int, help="only this run's decisions")
     add_set(parser)
     parser.set_defaults(function=run)
