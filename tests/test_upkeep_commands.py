@@ -115,10 +115,10 @@ def test_what_is_said_of_a_removed_original_afterwards(index, call):
         assert datetime.fromisoformat(copy["original_removed"]) > datetime.fromisoformat(
             copy["time"]
         )
-        with pytest.raises(NotFound, match="judged: unique; it has been removed since"):
-            stored_side(connection, "https://0.example/0")
+        with pytest.raises(NotFound, match="unique; it has been removed since"):
+            stored_side(connection, "https://0.example/0", "")
         with pytest.raises(NotFound, match=r"example/0, which has been removed since \(20"):
-            stored_side(connection, "https://copy.example/0")
+            stored_side(connection, "https://copy.example/0", "")
     code, out, _ = call("check", "--index", index)
     assert (code, out.splitlines()[-1]) == (0, "The index is sound.")
     _, out, _ = call("stats", "--index", index)
