@@ -107,7 +107,7 @@ def test_meta_keys_and_the_parts_of_a_verdict():
 def test_every_stat_is_explained_and_no_other():
     rows = [code(stat) for stat, _ in table(SHOWN["stats"], "stat")]
     assert sorted(rows) == sorted(stats_in_the_code())
-    named = set(re.findall(r"`(simdedup/[a-z/<>-]+)`", ALL))
+    named = set(re.findall(r"`(simdedup/[a-z/<>_-]+)`", ALL))
     known = {re.sub(r"skipped/(?!<)[a-z-]+$", "skipped/<reason>", name) for name in named}
     assert known == set(rows)
 
