@@ -16,7 +16,7 @@ from written import ROOT, read
 
 # Each command with the text below it, if there is one.
 STEPS = re.findall(
-    r"^<!-- tutorial: (\w+) -->\n```sh\n([^\n]+)\n```\n"
+    r"^<!-- tutorial: (\w+) -->\n```sh\n([^`]+)\n```\n"
     r"(?:\n[^\n`<#][^\n]*\n)?(?:\n```text\n(.*?)^```$)?",
     read("docs/tutorial.md"),
     re.MULTILINE | re.DOTALL,
