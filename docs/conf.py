@@ -29,6 +29,7 @@ html_static_path = ["_static"]
 html_css_files = ["pages.css"]
 html_copy_source = False
 html_show_sphinx = False
+html_show_copyright = False
 highlight_language = "none"
 
 myst_enable_extensions = ["colon_fence"]
@@ -67,7 +68,7 @@ class LinkedSettings(SphinxTransform):
                     refdoc=self.env.docname,
                 )
                 literal.replace_self(link)
-                link += literal
+                link += nodes.inline("", "", literal)
 
 
 def expand(_: Sphinx, __: str, source: list[str]) -> None:

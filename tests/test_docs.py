@@ -148,13 +148,11 @@ def test_every_command_and_option_is_explained():
 
 
 def calls(text: str) -> Iterator[str]:
-    """Return the calls of our command in the blocks of a text, each on one line."""
-    for language in ("sh", "text"):
-        for block in blocks(text, language):
-            for line in block.replace("\\\n", " ").splitlines():
-                found = re.match(r"(?:\$ )?(?:\S*/)?(scrapy simdedup .+)", line)
-                if found and language == "sh":
-                    yield found[1]
+    """Return the calls of our command in the shell blocks of a text, each on one line."""
+    for block in blocks(text, "sh"):
+        for line in block.replace("\\\n", " ").splitlines():
+            if line.startswith("scrapy simdedup "):
+                yield line
 
 
 CALLS = sorted({call for text in (*SHOWN.values(), read("README.md")) for call in calls(text)})
