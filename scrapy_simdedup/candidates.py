@@ -37,5 +37,9 @@ def eligible(index: SqliteIndex, pages: Sequence[int], rules: Rules) -> list[Kep
 
 
 def standing(index: SqliteIndex, rows: Iterable[Kept]) -> list[Kept]:
-    """Return the rows that count: confirmed ones, and claims of live runs."""
-    return [kept for kept in rows if kept.confirmed or index.is_alive(kept.run)]
+    """Return the rows that count: confirmed ones, and claims of live runs; none too old."""
+    return [
+        kept
+        for kept in rows
+        if (kept.confirmed or index.is_alive(kept.run)) and not index.is_old(kept.seen)
+    ]

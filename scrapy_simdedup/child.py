@@ -94,8 +94,9 @@ def main() -> None:
 
         resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
     results = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    # Whatever prints, prints to stderr: the pipe is ours.
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    # Whatever prints, prints to stderr (if there is one): the pipe is ours.
+    other = os.open(os.devnull, os.O_WRONLY) if sys.stderr is None else sys.stderr.fileno()
+    os.dup2(other, sys.stdout.fileno())
     _serve(sys.stdin.buffer, results)
     # Nothing is left to do, and closing a broken pipe would be told on stderr.
     os._exit(0)

@@ -198,6 +198,12 @@ class Config:
         "What happens to an unchanged page that is seen again.",
         request=True,
     )
+    close_after: int = _setting(
+        0,
+        parse.whole(0, 10**9),
+        "0 to 1000000000",
+        "So many pages and items in a row that bring nothing new close the spider; 0: none do.",
+    )
     reset: bool = _setting(
         False,
         parse.boolean,
@@ -211,10 +217,18 @@ class Config:
         "Stores the main text of each judged page and item, compressed; `report` shows texts side"
         " by side, and `rebuild` signs them anew.",
     )
+    max_age: float = _setting(
+        "",
+        parse.age,
+        "a number with its unit, `s`, `m`, `h`, `d` or `w`, of up to 100 years: `30d`",
+        "Pages that no run has met for so long are no originals any more, and are pruned when a"
+        " run starts; empty: none grows too old.",
+    )
     export: str = _setting(
         "",
         parse.export_path,
-        "a path that ends in .csv, .jsonl or one of these and .gz",
+        "a path that ends in .csv, .jsonl, .csv.gz, .jsonl.gz or .parquet (needs the extra"
+        " `parquet`)",
         "Where the run's decisions are written at close; `%(name)s` and `%(time)s` as in FEEDS.",
     )
     extractor: str = _setting(

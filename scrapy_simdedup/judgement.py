@@ -17,8 +17,8 @@ from scrapy_simdedup.verdict import Status, Verdict
 class Judgement:
     """A verdict, the claim that a unique or revisited page now holds, and whose copy it is.
 
-    ``original_open`` tells that the verdict rests on a claim that may still be released;
-    ``tentative`` that it was not logged for that reason.
+    ``original_open`` tells that the verdict (on a copy, or on a page that is seen again) rests on
+    a claim that may still be released; ``tentative`` that it was not logged for that reason.
     """
 
     verdict: Verdict
@@ -41,7 +41,7 @@ def carry_out(index: SqliteIndex, case: Case, outcome: Copy | Visit) -> Judgemen
     if isinstance(outcome, Visit):
         alone = case.rules.this_run_only
         claim = index.pages.visit(outcome.kept, case.subject, case.analysis.signature, alone=alone)
-        return Judgement(Verdict("revisit"), claim)
+        return Judgement(Verdict("revisit"), claim, original_open=not outcome.kept.confirmed)
     near = outcome.near
     verdict = _verdict("duplicate", near, case.rules, case.analysis)
     return Judgement(verdict, None, near.kept.id, original_open=not near.kept.settled)

@@ -22,7 +22,14 @@ from scrapy_simdedup.workers import cpus
 
 logger = logging.getLogger(__name__)
 
-EXPORT_ENDINGS = (".csv", ".jsonl", ".csv.gz", ".jsonl.gz")
+# How the name of an export ends, and what it is written as.
+EXPORT_FORMATS = {
+    ".csv": "csv",
+    ".csv.gz": "csv",
+    ".jsonl": "jsonl",
+    ".jsonl.gz": "jsonl",
+    ".parquet": "parquet",
+}
 
 
 @dataclass(frozen=True)
@@ -68,8 +75,10 @@ def index_path(value: Any) -> str:
 def export_path(value: Any) -> str:
     """Read the path of an export, whose ending names the format."""
     path = str(value)
-    if path and not path.endswith(EXPORT_ENDINGS):
+    if path and not path.endswith(tuple(EXPORT_FORMATS)):
         raise ValueError
+    if path.endswith(".parquet") and find_spec("pyarrow") is None:
+        raise ValueError("not installed: pip install scrapy-simdedup[parquet]")
     _fill(path, "name", "time")
     return path
 
@@ -219,6 +228,26 @@ def seconds(value: Any) -> float:
     if isinstance(value, bool) or not 0 < number < math.inf:
         raise ValueError
     return number
+
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
+_MOST_AGE = 36_525 * 86_400
+
+
+def age(value: Any) -> float:
+    """Read an age with its unit, ``12h`` or ``30d``, in seconds; an empty one is 0.
+
+    A number alone could mean seconds as well as days.
+    """
+    if value == "":
+        return 0.0
+    found = re.fullmatch(r"\s*(\d{1,12}(?:\.\d{1,12})?)\s*([smhdw])\s*", string(value), re.ASCII)
+    if not found:
+        raise ValueError
+    seconds = float(found[1]) * _UNITS[found[2]]
+    if not 0 < seconds <= _MOST_AGE:
+        raise ValueError
+    return seconds
 
 
 def extractor(value: Any) -> str:

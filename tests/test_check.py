@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from scrapy_simdedup.analysis import Source, analyse
-from scrapy_simdedup.checks import rows
+from scrapy_simdedup.checks import file, rows
 from scrapy_simdedup.checks.whole import Report, check
 from scrapy_simdedup.config import Config
 from scrapy_simdedup.deduplicator import Deduplicator
@@ -405,6 +405,18 @@ def test_progress_on_a_terminal(index):
     said = on_a_terminal("check", "--index", index)
     assert "integrity" in said
     assert "pages:" in said
+
+
+def test_ctrl_c_while_sqlite_checks(index, monkeypatch):
+    def interrupted(what: str, total: int | None) -> Any:
+        def step(_: int) -> None:
+            raise KeyboardInterrupt
+
+        return nullcontext(step)
+
+    monkeypatch.setattr(file, "_STEPS", 10)
+    with pytest.raises(KeyboardInterrupt):
+        check(index, identity_of(Config()), interrupted, mend=False)
 
 
 def test_no_index_is_made_by_a_check(tmp_path):

@@ -396,6 +396,30 @@ def test_a_link_is_the_file_it_leads_to(tmp_path):
     assert wrong(path) == {}
 
 
+def test_a_file_system_without_wal(tmp_path, monkeypatch, caplog):
+    """SQLite without locks knows no shared memory either, as many a network share does not."""
+    connect = sqlite3.connect
+
+    def lockless(place: Any, **options: Any) -> sqlite3.Connection:
+        place = place if str(place).startswith("file:") else Path(place).absolute().as_uri()
+        mark = "&" if "?" in place else "?"
+        return connect(f"{place}{mark}vfs=unix-none", **{**options, "uri": True})
+
+    monkeypatch.setattr(sqlite3, "connect", lockless)
+    path = tmp_path / "index.db"
+    for status in ("unique", "revisit"):
+        with Deduplicator(path) as dedup:
+            for number in range(5):
+                url = f"https://a.example/{number}"
+                assert dedup.check(url, text=story(number)).status == status
+            assert dedup.check("https://b.example/", text=story(1)).status == "duplicate"
+    assert "without WAL" in caplog.text
+    assert str(path) in caplog.text
+    assert not path.with_name("index.db-wal").exists()
+    monkeypatch.undo()
+    assert wrong(path) == {}
+
+
 def analysed(dedup: Deduplicator, number: int) -> Any:
     from scrapy_simdedup.analysis import Source, analyse
 
@@ -416,6 +440,7 @@ def test_a_read_only_mount(tmp_path):
         set +e
         {python} check --index {folder}/index.db | tail -1
         {python} export --index {folder}/index.db | wc -l
+        {python} stats --index {folder}/index.db | head -1
         {python} check --repair --index {folder}/index.db 2>&1
         echo exit $?
         {python} scan {folder} --index {folder}/index.db 2>&1
@@ -435,6 +460,7 @@ def test_a_read_only_mount(tmp_path):
         pytest.skip(f"no mounts here: {ran.stderr}")
     said = ran.stdout.splitlines()
     assert said[1:3] == ["The index is sound.", "30"]
+    assert said.pop(3) == f"{folder}/index.db: 30 originals, 1 runs"
     assert f"cannot open {folder}/index.db" in said[3]
     assert said[4] == "exit 2"
     assert f"{folder} is no folder that can be written to" in said[5]

@@ -28,10 +28,10 @@ from scrapy_simdedup.config import Config
 from scrapy_simdedup.exceptions import IndexUnusable
 from scrapy_simdedup.identity import identity_of, versions, written
 from scrapy_simdedup.index import files, schema
+from scrapy_simdedup.index.ages import now
 from scrapy_simdedup.index.damage import is_damage, unusable
 from scrapy_simdedup.index.recorded import FIXED, recorded_identity
 from scrapy_simdedup.index.runs import RunLock
-from scrapy_simdedup.index.sqlite import now
 
 # Pages of the file that are copied at a time.
 _STEP = 4096

@@ -10,9 +10,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from scrapy_simdedup.checks.finding import Finding, Progress
+from scrapy_simdedup.checks.finding import Finding, Progress, ticking
 from scrapy_simdedup.index import schema
 from scrapy_simdedup.index.damage import is_damage, rescue
+from scrapy_simdedup.methods import METHODS
 
 # Lines of SQLite's check that are told.
 _MOST_LINES = 3
@@ -25,9 +26,6 @@ _INSTALLED = ("algorithm", "stop_words", "dictionary")
 
 # Tables that may be empty: their rows follow from those of others, or nothing rests on them.
 _SPARE = ("bands", "bodies", "texts")
-
-# After so many steps of SQLite's machine the progress is shown.
-_STEPS = 100_000
 
 
 def check_integrity(
@@ -51,20 +49,16 @@ def check_integrity(
 
 
 def _integrity(connection: sqlite3.Connection, progress: Progress) -> list[str]:
-    with progress("integrity", None) as step:
-
-        def tell() -> None:
-            step(1)
-
-        connection.set_progress_handler(tell, _STEPS)
+    with ticking(connection, progress, "integrity"):
         try:
             lines = [str(line) for (line,) in connection.execute("PRAGMA integrity_check")]
         except sqlite3.DatabaseError as error:
+            if "interrupted" in str(error):
+                # Ctrl-C while the progress was shown, where SQLite lets no exception pass.
+                raise KeyboardInterrupt from error
             if not is_damage(error):
                 raise
             lines = [str(error)]
-        finally:
-            connection.set_progress_handler(None, 0)
     # A heading, a newline, and what is wrong.
     return [line.replace("\n", " ") for line in lines if line != "ok"]
 
@@ -124,6 +118,9 @@ def read_identity(connection: sqlite3.Connection) -> dict[str, Any]:
         raise ValueError("it names no methods")
     if identity.get("bits") not in (32, 64):
         raise ValueError(f"{identity.get('bits')!r} bits are unknown")
+    unknown = [name for name in identity["methods"] if name not in METHODS]
+    if unknown:
+        raise ValueError(f"there is no method {', '.join(map(str, unknown))}")
     return identity
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
 from scrapy_simdedup.commands.options import add_index, add_set, config_of, index_of
 from scrapy_simdedup.commands.progress import progress
+from scrapy_simdedup.commands.screen import say
 
 
 def add_parser(subcommands: Any) -> None:
@@ -45,8 +45,5 @@ def run(opts: argparse.Namespace, settings: Any) -> None:
     config = config_of(settings)
     path = index_of(opts, config)
     made = rebuild(path, config, progress, output=opts.output, leave_out=opts.leave_out)
-    left_out = f", {made.left_out} left out" if made.left_out else ""
-    print(
-        f"{made.pages} pages signed anew{left_out}: {made.path}; the old index is {made.old}",
-        file=sys.stderr,
-    )
+    left_out = f", {made.left_out:,} left out" if made.left_out else ""
+    say(f"{made.pages:,} pages signed anew{left_out}: {made.path}; the old index is {made.old}")

@@ -68,6 +68,11 @@ def unusable(path: Path, error: Exception) -> IndexUnusable:
             f"cannot open {path}: {error}. Another program holds it; end that one, or try again"
             " later."
         )
+    if "full" in str(error):
+        return IndexUnusable(
+            f"cannot write to {path}: {error}. What was begun last has been undone; make room in"
+            " its folder and try again."
+        )
     return IndexUnusable(
         f"cannot open {path}: {error}. See that this file and its folder can be written to, or"
         " name another file in SIMDEDUP_INDEX."

@@ -6,7 +6,8 @@ import glob
 import logging
 import sqlite3
 import tempfile
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,35 @@ def check_usable(path: Path, identity: dict[str, Any]) -> None:
                 schema.refuse_identity(connection, path, identity)
     except sqlite3.Error as error:
         raise unusable(path, error) from error
+
+
+@contextmanager
+def opened(
+    path: Path, needed: Sequence[str] = schema.TABLES, *, write: bool = False
+) -> Iterator[sqlite3.Connection]:
+    """Open an index that is there, for reading only or also to write; it may be in use.
+
+    Raises IndexUnusable, also where it lacks one of the tables that are ``needed``, and for
+    errors of SQLite in the block.
+    """
+    path = path.absolute()
+    if not path.is_file():
+        raise IndexUnusable(f"there is no index at {path}")
+    try:
+        with closing(_connect_writing(path) if write else connect_reading(path)) as connection:
+            schema.refuse_foreign(connection, path)
+            if not connection.execute("PRAGMA user_version").fetchone()[0]:
+                raise IndexUnusable(f"{path} is empty: there is no index in it")
+            schema.refuse_incomplete(connection, path, needed)
+            yield connection
+    except sqlite3.Error as error:
+        raise unusable(path, error) from error
+
+
+def _connect_writing(path: Path) -> sqlite3.Connection:
+    """Open a file that is there to write to it; ``Transactions`` is to wait for others."""
+    uri = path.resolve().as_uri()
+    return sqlite3.connect(f"{uri}?mode=rw", uri=True, isolation_level=None, timeout=0.001)
 
 
 def connect_reading(path: Path) -> sqlite3.Connection:

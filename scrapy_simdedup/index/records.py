@@ -104,6 +104,16 @@ class Settled:
     count: int
     orphans: Sequence[Orphan] = ()
 
+    @property
+    def warning(self) -> str:
+        """What there is to say of the orphans, where there are some."""
+        first = self.orphans[0]
+        return (
+            f"{len(self.orphans)} copies were refused because of pages that were not stored after"
+            f" all, e.g. {first.url} because of {first.original}; list them with:"
+            " scrapy simdedup export --status orphaned"
+        )
+
 
 def pack(signature: Signature) -> bytes:
     """Write a signature as bytes: for each part the name and the content, with their lengths."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sqlite3
 import uuid
 from pathlib import Path
 
@@ -27,6 +28,12 @@ class RunLock:
         self._lock.release()
         with contextlib.suppress(OSError):
             self._path.unlink()
+
+
+def lives(connection: sqlite3.Connection, index: Path, run: int) -> bool:
+    """Tell whether a run of an index has no end yet, and its process still holds its lock."""
+    row = connection.execute("SELECT lock, ended FROM runs WHERE id = ?", (run,)).fetchone()
+    return row is not None and row[1] is None and is_alive(index, row[0])
 
 
 def is_alive(index: Path, name: str) -> bool:

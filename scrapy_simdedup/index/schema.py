@@ -7,6 +7,7 @@ they are. A migration, once released, never changes; the next one goes below it.
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,9 +70,10 @@ def m001_initial(db: Database) -> None:
         )
         """
     )
-    # Few rows are open at a time; these find them, and with them what dead runs left behind.
+    # New rows that are open, which are few; and the runs that met pages last, by which they grow
+    # old, with the visits that are open.
     db.execute("CREATE INDEX pages_open ON pages(run) WHERE confirmed = 0")
-    db.execute("CREATE INDEX pages_visited ON pages(seen) WHERE previous IS NOT NULL")
+    db.execute("CREATE INDEX pages_seen ON pages(seen, previous)")
     db.execute(
         """
         CREATE TABLE bands (
@@ -94,6 +96,7 @@ def m001_initial(db: Database) -> None:
             reason TEXT,
             original TEXT,
             original_page INTEGER,
+            original_removed TEXT,
             distance INTEGER,
             max_distance INTEGER,
             resemblance REAL,
@@ -134,7 +137,7 @@ def m001_initial(db: Database) -> None:
         "duplicates",
         """
         SELECT d.url, d.original, d.distance, d.max_distance, d.resemblance, d.containment,
-               d.method, d.kind, d.time, r.spider, d.run
+               d.method, d.kind, d.time, r.spider, d.run, d.original_removed
         FROM decisions d JOIN runs r ON r.id = d.run
         WHERE d.status = 'duplicate'
         """,
@@ -145,7 +148,7 @@ def m001_initial(db: Database) -> None:
         SELECT original, kind, count(DISTINCT url) AS copies, min(time) AS first_copy,
                max(time) AS last_copy
         FROM decisions
-        WHERE status = 'duplicate'
+        WHERE status = 'duplicate' AND original_removed IS NULL
         GROUP BY original, kind
         ORDER BY copies DESC
         """,
@@ -186,10 +189,12 @@ def refuse_foreign(connection: sqlite3.Connection, path: Path) -> None:
         )
 
 
-def refuse_incomplete(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise IndexUnusable where a file of the newest schema has lost tables."""
+def refuse_incomplete(
+    connection: sqlite3.Connection, path: Path, needed: Sequence[str] = TABLES
+) -> None:
+    """Raise IndexUnusable where a file of the newest schema has lost tables that are needed."""
     there = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
-    lost = [name for name in TABLES if name not in there]
+    lost = [name for name in needed if name not in there]
     if lost:
         raise IndexUnusable(
             f"{path} is damaged: it has no table {', '.join(lost)}. It was left untouched;"

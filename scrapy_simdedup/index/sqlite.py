@@ -11,11 +11,11 @@ import logging
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from scrapy_simdedup.index import schema
+from scrapy_simdedup.index.ages import Ages, now
 from scrapy_simdedup.index.bands import Rows
 from scrapy_simdedup.index.bodies import Bodies
 from scrapy_simdedup.index.checkpoint import Checkpointer
@@ -25,9 +25,10 @@ from scrapy_simdedup.index.files import check_usable, opening
 from scrapy_simdedup.index.lookup import Lookup
 from scrapy_simdedup.index.pages import Pages
 from scrapy_simdedup.index.records import Signature
-from scrapy_simdedup.index.runs import RunLock, is_alive
+from scrapy_simdedup.index.runs import RunLock, lives
 from scrapy_simdedup.index.texts import Texts
 from scrapy_simdedup.index.transactions import LOCK_SECONDS, Transactions
+from scrapy_simdedup.index.upkeep import Upkeep
 
 logger = logging.getLogger(__name__)
 
@@ -39,16 +40,12 @@ _ASK_SIZE = 256
 _PAGE_BYTES = 2048
 
 
-def now() -> str:
-    """Return the time as the index writes it: UTC, ISO 8601, milliseconds."""
-    return datetime.now(timezone.utc).isoformat(timespec="milliseconds")
-
-
 class SqliteIndex:
     """An open index file, and the run that opened it.
 
     ``rows_of`` turns a signature into the rows to store for it, in band numbers from 1 to
-    ``SPACE_BANDS - 1``. Not thread-safe: whoever owns it calls it from one thread at a time.
+    ``SPACE_BANDS - 1``; ``cache`` is in bytes, ``max_age`` in seconds, 0 for no limit. Not
+    thread-safe: whoever owns it calls it from one thread at a time.
     """
 
     def __init__(
@@ -62,6 +59,7 @@ class SqliteIndex:
         settings: str = "{}",
         versions: str = "{}",
         cache: int = 64 << 20,
+        max_age: float = 0.0,
     ) -> None:
         check_usable(path.absolute(), identity)
         # Where it really lies: beside that is where SQLite and all runs must look.
@@ -74,7 +72,7 @@ class SqliteIndex:
                 self._open(identity, rows_of, cache, undo)
                 with self.write():
                     self.run = self._begin_run(spider, job, settings, versions)
-                self._look_around(rows_of)
+                self._look_around(rows_of, max_age)
             except (sqlite3.Error, OSError) as error:
                 raise unusable(self.path, error) from error
             undo.pop_all()
@@ -105,7 +103,7 @@ class SqliteIndex:
         #: Run a block as one transaction; join the transactions of a block.
         self.write, self.together = transactions.write, transactions.together
 
-    def _look_around(self, rows_of: Callable[[Signature], Rows]) -> None:
+    def _look_around(self, rows_of: Callable[[Signature], Rows], max_age: float) -> None:
         #: This run, and those of the same job that it resumes.
         self.job_runs = frozenset(
             row[0]
@@ -117,6 +115,11 @@ class SqliteIndex:
         self.bodies = Bodies(self.connection)
         self.texts = Texts(self.connection)
         self.claims = Claims(self.connection, self.run, self.is_alive, self.pages.delete)
+        #: Tell whether what a run met last has grown too old to count.
+        self.is_old = Ages(self.connection, max_age).is_old
+        self.upkeep = Upkeep(
+            self.connection, self.write, self.claims, self.pages.delete, self.is_alive
+        )
         with self.write():
             #: What runs that died left behind, released just now.
             self.reaped = self.claims.reap()
@@ -173,10 +176,7 @@ class SqliteIndex:
         """Tell whether a run still runs: it is this one, or its process holds its lock."""
         if run == self.run:
             return True
-        row = self.connection.execute(
-            "SELECT lock, ended FROM runs WHERE id = ?", (run,)
-        ).fetchone()
-        return row is not None and row[1] is None and is_alive(self.path, row[0])
+        return lives(self.connection, self.path, run)
 
     def size(self) -> int:
         """Return about how many rows a band has: the highest page number, a moment ago."""
@@ -185,6 +185,11 @@ class SqliteIndex:
             self._size = row[0] or 0
         self._size_asked += 1
         return self._size
+
+    @property
+    def crowded_keys(self) -> int:
+        """How often a look-up of this run left out a key that too many pages share."""
+        return self._lookup.full_keys
 
     def originals(self) -> int:
         """Return how many pages and items the index holds."""

@@ -99,6 +99,10 @@ class Method(Protocol):
     def bands(self) -> int:
         """How many bands the method's rows use."""
 
+    @property
+    def range_bits(self) -> int:
+        """How many leading bits of a key the widest ranges of a plan have in common, 1 to 64."""
+
     def sign(self, document: Document) -> bytes:
         """Return the method's part of the signature."""
 

@@ -72,6 +72,7 @@ class Keywords:
 
     part_name = "keywords"
     bands = 3
+    range_bits = 64
 
     def __init__(self, rule: int) -> None:
         self._rule = rule
