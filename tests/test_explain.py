@@ -55,7 +55,8 @@ class Explain:
         opts = parser.parse_args(["explain", *arguments])
         values = {f"SIMDEDUP_{name.upper()}": value for name, value in settings.items()}
         opts.function(opts, Settings(values, priority="cmdline"))
-        return self._capsys.readouterr().out
+        out, self.said = self._capsys.readouterr()
+        return out
 
     def json(self, *arguments: str, **settings: Any) -> dict[str, Any]:
         found = json.loads(self(*arguments, "--json", **settings))
@@ -337,9 +338,16 @@ def test_a_kept_pair_shows_the_distance_and_the_limit(folder: Path, explain: Exp
     distance = found["measures"]["distance"]
     assert re.search(rf"^distance in bits +{distance} +at most 0 ", shown, re.MULTILINE)
     assert f"SIMDEDUP_MAX_DISTANCE = {distance} would make it a duplicate" in shown
-    shown = explain(*arguments, max_distance=distance)
+    shown = explain(*arguments, max_distance=distance, max_distnce=1)
     assert "The settings are those of run 1 (news) and -s.\n" in shown
+    assert "SIMDEDUP_MAX_DISTNCE: SIMDEDUP_MAX_DISTANCE?" in explain.said
     assert "verdict: duplicate by simhash" in shown
+    # Those of a project are not asked, as bad as they may be.
+    bad = Settings({"SIMDEDUP_MIN_TERMS": "many"}, priority="project")
+    parser = argparse.ArgumentParser()
+    command.add_parser(parser.add_subparsers())
+    opts = parser.parse_args(["explain", *arguments])
+    opts.function(opts, bad)
 
 
 def test_a_copy_is_explained_by_the_log(folder: Path, index: str, explain: Explain) -> None:

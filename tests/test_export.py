@@ -376,6 +376,11 @@ def test_each_spider_has_its_file(index: Path, tmp_path: Path) -> None:
     run("--index", index, "--spider", "news", "--output", tmp_path / "%(name)s.csv")
     run("--index", index, "--run", "2", "--output", tmp_path / "run-%(name)s.csv")
     assert sorted(path.name for path in tmp_path.glob("*.csv")) == ["news.csv", "run-blog.csv"]
+    shared = tmp_path / "shared.db"
+    for spider in ("a/b", "a_b"):
+        Deduplicator(shared, spider=spider).close()
+    with pytest.raises(UsageError, match="a/b, a_b share a file name"):
+        run("--index", shared, "--output", tmp_path / "%(name)s.csv")
     # A name without any of the two is taken as it is.
     run("--index", index, "--output", tmp_path / "100%.csv")
     assert (tmp_path / "100%.csv").is_file()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.exceptions import UsageError
 
 from scrapy_simdedup.commands.options import add_index, add_set, config_of, found_index
+from scrapy_simdedup.commands.screen import watched
 
 if TYPE_CHECKING:
     import sqlite3
@@ -65,9 +66,7 @@ def _lines(
     from scrapy_simdedup.logs.explain import explain
     from scrapy_simdedup.logs.sides import NotKept
 
-    config, by = config_of(settings), None
-    if connection is not None:
-        config, by = _recorded(connection, settings)
+    config, by = _recorded(connection, settings) if connection else (config_of(settings), None)
     try:
         kept = _side(opts.kept, opts.new, connection, config)
         new = _side(opts.new, opts.kept, connection, config)
@@ -93,7 +92,7 @@ def _recorded(connection: sqlite3.Connection, settings: Any) -> tuple[Config, st
     """
     from scrapy.settings import SETTINGS_PRIORITIES
 
-    from scrapy_simdedup.config import PREFIX, Config
+    from scrapy_simdedup.config import PREFIX
     from scrapy_simdedup.logs.settings import newest_run, settings_of
 
     given = {
@@ -104,9 +103,9 @@ def _recorded(connection: sqlite3.Connection, settings: Any) -> tuple[Config, st
     }
     run = newest_run(connection)
     if run is None:
-        return Config.from_settings(given), None
+        return config_of(given), None
     (spider,) = connection.execute("SELECT spider FROM runs WHERE id = ?", (run,)).fetchone()
-    config = Config.from_settings({**settings_of(connection, run), **given})
+    config = config_of({**settings_of(connection, run), **given})
     _refuse_other_signatures(connection, config)
     return config, f"run {run}{f' ({spider})' if spider else ''}{' and -s' if given else ''}"
 
@@ -150,6 +149,7 @@ def _side(name: str, other: str, connection: sqlite3.Connection | None, config: 
 def _record(name: str) -> Record:
     """Return a page from disk, or why it is none. Raises UsageError, Unreadable and NotFound."""
     from scrapy_simdedup.batch.read import holds_many, read
+    from scrapy_simdedup.commands.pages import reading_pages
     from scrapy_simdedup.logs.sides import NotFound
     from scrapy_simdedup.sites import stored_url
 
@@ -161,7 +161,13 @@ def _record(name: str) -> Record:
         return next(read(path))
     if not url:
         raise UsageError(f"{path} holds many pages: give one of them, as {path}#URL")
-    found = [record for record in read(path) if stored_url(record.url) == stored_url(url)]
-    if not found:
+    refused = None
+    with reading_pages([path], shown=watched()) as (pages, bar):
+        for record in bar.counting(pages):
+            if stored_url(record.url) == stored_url(url):
+                if not record.reason:
+                    return record
+                refused = record
+    if refused is None:
         raise NotFound(f"{path} holds no page {url}")
-    return min(found, key=lambda record: record.reason is not None)
+    return refused

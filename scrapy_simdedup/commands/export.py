@@ -93,8 +93,11 @@ def _outputs(
         if "%(name)" not in pattern:
             return [(opts.spider, named(pattern, ""))]
         names = [opts.spider] if opts.spider is not None else spiders(connection, opts.run)
-        return [(name, named(pattern, name)) for name in names]
+        files = {named(pattern, name): name for name in names}
     except (KeyError, ValueError, TypeError):
         raise UsageError(
             f"--output {pattern} is no pattern: it may hold %(name)s, %(time)s, and %% for a %"
         ) from None
+    if len(files) < len(names):
+        raise UsageError(f"some of the spiders {', '.join(names)} share a file name: give --spider")
+    return [(name, path) for path, name in files.items()]
