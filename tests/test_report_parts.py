@@ -252,6 +252,13 @@ def heap(kind: Any, alike: float, count: int, **values: Any) -> list[Row]:
             "the limit, 40, is elsewhere.",
         ),
         (
+            heap(near, 0.12, 40) + heap(copy, 0.83, 40),
+            {"min_resemblance": 0},
+            "good",
+            "The limit lies in the gap",
+            "Between a containment of 0.15 and 0.8 lies no page, and there is the limit, 0.35.",
+        ),
+        (
             heap(copy, 0.9, 60),
             {"methods": ["keywords"]},
             "unsure",
