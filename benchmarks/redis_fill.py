@@ -57,5 +57,6 @@ def _records(first: int, end: int, run: int) -> Iterator[Record]:
             pack(signature_of(parts, at)),
             run,
             None,
+            0,
             1,
         )

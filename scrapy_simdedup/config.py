@@ -16,6 +16,7 @@ from scrapy_simdedup.methods.base import Limits
 from scrapy_simdedup.methods.simhash import Simhash
 from scrapy_simdedup.parse import ItemRules
 from scrapy_simdedup.text.document import Shape
+from scrapy_simdedup.text.user_dict import UserDict
 
 PREFIX = "SIMDEDUP_"
 
@@ -177,6 +178,13 @@ class Config:
         "the path of a table made by `scrapy simdedup idf build`",
         "Inverse document frequencies for `classic` and `keywords`; empty: jieba's, for Chinese.",
     )
+    user_dict: UserDict | None = _setting(
+        "",
+        parse.user_dict,
+        "the path of a user dictionary of jieba",
+        "Words by which Chinese is cut besides jieba's: one a line, with or without a frequency and"
+        " a tag.",
+    )
     scope: str = _setting(
         "index",
         parse.one_of("index", "site"),
@@ -203,6 +211,12 @@ class Config:
         "What happens to an unchanged page that is seen again.",
         request=True,
     )
+    close_after: int = _setting(
+        0,
+        parse.whole(0, 10**9),
+        "0 to 1000000000",
+        "So many pages and items in a row that bring nothing new close the spider; 0: none do.",
+    )
     reset: bool = _setting(
         False,
         parse.boolean,
@@ -210,10 +224,25 @@ class Config:
         "Starts the run with an empty index: the old file is moved aside, an index in Redis is"
         " removed.",
     )
+    store_text: bool = _setting(
+        False,
+        parse.boolean,
+        "a boolean",
+        "Stores the main text of each judged page and item, compressed; `report` shows texts side"
+        " by side, and `rebuild` signs them anew.",
+    )
+    max_age: float = _setting(
+        "",
+        parse.age,
+        "a number with its unit, `s`, `m`, `h`, `d` or `w`, of up to 100 years: `30d`",
+        "Pages that no run has met for so long are no originals any more, and are pruned when a"
+        " run starts; empty: none grows too old.",
+    )
     export: str = _setting(
         "",
         parse.export_path,
-        "a path that ends in .csv, .jsonl or one of these and .gz",
+        "a path that ends in .csv, .jsonl, .csv.gz, .jsonl.gz or .parquet (needs the extra"
+        " `parquet`)",
         "Where the run's decisions are written at close; `%(name)s` and `%(time)s` as in FEEDS.",
     )
     extractor: str = _setting(
@@ -307,7 +336,7 @@ class Config:
     @property
     def shape(self) -> Shape:
         """What of the config shapes signatures."""
-        return Shape(self.hash_bits, self.keywords, self.idf)
+        return Shape(self.hash_bits, self.keywords, self.idf, self.user_dict)
 
 
 def setting_name(each: Field[Any]) -> str:

@@ -25,6 +25,7 @@ from scrapy_simdedup.methods import SHORT_BANDS, rows_of
 from scrapy_simdedup.methods.simhash import MOST_PAGES_32
 from scrapy_simdedup.sites import site_of, stored_url
 from scrapy_simdedup.text.normalise import clean
+from scrapy_simdedup.upkeep import Keeper
 from scrapy_simdedup.verdict import Verdict
 from scrapy_simdedup.workers import WorkTimeoutError
 
@@ -34,7 +35,7 @@ logger = logging.getLogger(__name__)
 LOG_PATH = ".scrapy/simdedup/log.db"
 
 
-class Deduplicator:
+class Deduplicator(Keeper):
     """Judges pages and texts against an index, and keeps a log that explains each decision.
 
     ``index`` is the path of the index file, which is made when it is missing, or the address of
@@ -77,10 +78,12 @@ class Deduplicator:
             settings=written(self.config),
             versions=json.dumps(versions()),
             cache=self.config.cache_mb << 20,
+            max_age=self.config.max_age,
         )
-        self._judge = Judge(self._index)
+        self._judge = Judge(self._index, store_text=self.config.store_text)
         self._turn = threading.RLock()
         self._open = True
+        self._traced = False
         if self.config.hash_bits == 32 and self._index.size() > MOST_PAGES_32:
             logger.warning(
                 "%s has more than %d pages: 32-bit fingerprints meet by chance there; start a new"
@@ -89,7 +92,10 @@ class Deduplicator:
                 MOST_PAGES_32,
             )
         if self.reaped.orphans:
-            logger.warning("%s", _orphan_message(self.reaped))
+            logger.warning("%s", self.reaped.warning)
+        if self.config.max_age and not is_address(index):
+            # In Redis pages expire by themselves.
+            self._prune_at_start(self.config.max_age)
 
     def __enter__(self) -> Deduplicator:
         return self
@@ -126,6 +132,11 @@ class Deduplicator:
         """Return how many pages and items the index holds."""
         with self._turn:
             return self._index.originals()
+
+    @property
+    def crowded_keys(self) -> int:
+        """How often a look-up of this run left out a key that too many pages share."""
+        return self._index.crowded_keys
 
     def close(self, reason: str = "finished") -> None:
         """Release what is still open, end the run and close the file. Idempotent."""
@@ -168,10 +179,8 @@ class Deduplicator:
 
     def recipe(self, config: Config | None = None) -> Recipe:
         """Return what ``analyse`` needs to know of a config (of the deduplicator's own)."""
-        config = config or self.config
-        return Recipe(
-            self.config.extractor, self.config.methods, config.min_terms, self.config.shape
-        )
+        own, asked = self.config, config or self.config
+        return Recipe(own.extractor, own.methods, asked.min_terms, own.shape, own.store_text)
 
     def judge(
         self,
@@ -248,7 +257,7 @@ class Deduplicator:
     @staticmethod
     def _told(settled: Settled) -> Settled:
         if settled.orphans:
-            logger.warning("%s", _orphan_message(settled))
+            logger.warning("%s", settled.warning)
         return settled
 
     def release_open(self) -> Settled:
@@ -290,16 +299,10 @@ class Deduplicator:
             logger.warning("%s %s", subject.url, error)
             verdict = Verdict("skipped", "timeout")
         else:
-            logger.error("cannot analyse %s", subject.url, exc_info=error)
+            # One traceback tells enough, where all pages may fail alike.
+            trace, self._traced = None if self._traced else error, True
+            kind = type(error).__name__
+            logger.error("cannot analyse %s (%s)", subject.url, kind, exc_info=trace)
             verdict = Verdict("error", type(error).__name__)
         self.note(subject, verdict)
         return verdict
-
-
-def _orphan_message(settled: Settled) -> str:
-    first = settled.orphans[0]
-    return (
-        f"{len(settled.orphans)} copies were refused because of pages that were not stored after"
-        f" all, e.g. {first.url} because of {first.original}; list them with:"
-        " scrapy simdedup export --status orphaned"
-    )

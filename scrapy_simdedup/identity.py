@@ -30,6 +30,7 @@ def identity_of(config: Config) -> dict[str, Any]:
         "scope": config.scope,
         "stop_words": stopwords.digest(),
         "dictionary": chinese.dictionary_digest(),
+        "user_dict": config.user_dict.digest if config.user_dict else "",
         **_weighting(config),
     }
 

@@ -43,3 +43,25 @@ def site_of(url: str) -> str:
         return ""
     found = _domains()(host)
     return f"{found.domain}.{found.suffix}" if found.domain and found.suffix else host
+
+
+def is_on(url: str, host: str) -> bool:
+    """Tell whether a URL lies on a host, or with a dot in front of it on any of that domain."""
+    domain = _ascii(host.lstrip(".").lower())
+    if domain not in url.lower():
+        # Most are elsewhere, and this is far quicker.
+        return False
+    try:
+        name = urlsplit(url).hostname or ""
+    except ValueError:
+        return False
+    return name == domain or (host.startswith(".") and name.endswith(f".{domain}"))
+
+
+@lru_cache(maxsize=16)
+def _ascii(host: str) -> str:
+    """Return a host's name as it stands in URLs."""
+    try:
+        return host.encode("idna").decode("ascii")
+    except UnicodeError:
+        return host

@@ -142,6 +142,14 @@ class SiteSpider(scrapy.Spider):
                 raise RuntimeError("the plan says so")
             elif name == "late":
                 await pause(float(argument or 0.3))
+            elif name == "first-raises":
+                # The first of two requests for one page, once the second one has been judged.
+                called = self.crawler.recorder.seen["called"]
+                mine = called.count(self.path(response))
+                while called.count(self.path(response)) < 2:
+                    await pause(0.01)
+                if mine == 1:
+                    raise RuntimeError("the plan says so")
             elif name == "retry":
                 if not response.meta.get("again"):
                     meta = {"again": True}
@@ -153,6 +161,9 @@ class SiteSpider(scrapy.Spider):
                 )
             elif name == "opt-out":
                 for request in self.links(response, meta={"simdedup": False}):
+                    yield request
+            elif name == "heirs":
+                for request in self.links(response, meta=dict(response.meta)):
                     yield request
             elif name == "options":
                 for request in self.links(response, meta={"simdedup": json.loads(argument)}):
@@ -299,6 +310,15 @@ def misbehave(html: str) -> str:
         return "x" * (5 << 30)
     elif word == "print":
         print("to standard output, where the parent reads answers", flush=True)
+    return extract(html).text
+
+
+def take_time(html: str) -> str:
+    """An extractor that is slow where a page asks for it."""
+    from scrapy_simdedup.text.extract import extract
+
+    if "Take your time" in html:
+        time.sleep(1.5)
     return extract(html).text
 
 

@@ -27,7 +27,7 @@ def contents(store: RedisStore) -> Mapping[str, bytes | Record]:
     for key in store.client.scan_iter(f"{store.keys.prefix}:*"):
         name = key.decode().removeprefix(f"{store.keys.prefix}:")
         if name.startswith("page:"):
-            found[name] = Record.unpack(store.client.get(key)).changed(run=0, seen=0)
+            found[name] = Record.unpack(store.client.get(key)).changed(run=0, seen=0, met=0)
         elif name not in ("meta", "live") and not name.startswith("run:"):
             found[name] = store.client.get(key)
     return found

@@ -201,7 +201,13 @@ def test_pages_that_cannot_be_analysed_are_errors(store, caplog):
         found = dedup.check("a", html=page(story(1)))
         assert (found.status, found.reason) == ("error", "RuntimeError")
         assert dedup.check("b", text=story(1)).status == "unique"
-    assert "cannot analyse a" in caplog.text
+        assert dedup.check("c", html=page(story(2))).status == "error"
+    # One traceback tells enough.
+    told = [(each.getMessage(), bool(each.exc_info)) for each in caplog.records]
+    assert told == [
+        ("cannot analyse a (RuntimeError)", True),
+        ("cannot analyse c (RuntimeError)", False),
+    ]
 
 
 def test_bytes_are_decoded(dedup):

@@ -13,7 +13,7 @@ import pytest
 from scrapy_simdedup import Deduplicator, deduplicator
 from scrapy_simdedup.analysis import Source, analyse
 from scrapy_simdedup.batch import scan as batch
-from scrapy_simdedup.batch.read import Record
+from scrapy_simdedup.batch.record import Record
 from scrapy_simdedup.config import Config
 from texts import page, reworded, story
 

@@ -77,8 +77,7 @@ def test_a_template_is_no_evidence(redis_store):
 
 def test_what_is_too_old_is_gone_with_its_rows(redis_store):
     prefix = 0xABCD << 48
-    with redis_store.open(BITS_ONLY) as dedup:
-        index_of(dedup)._access.life = 3_600_000
+    with redis_store.open({**BITS_ONLY, "SIMDEDUP_MAX_AGE": "1h"}) as dedup:
         for number in range(12):
             value = prefix | number * 0x9E3779B97F4A7C15 >> 16 & 0xFFFFFFFFFFFF
             assert judge(dedup, f"old {number}", value, confirm=True).verdict.status == "unique"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from scrapy_simdedup.commands.screen import say
 
 if TYPE_CHECKING:
     from scrapy_simdedup.config import Config
@@ -40,11 +42,27 @@ def index_of(opts: argparse.Namespace, config: Config) -> Path:
         raise UsageError(
             "give --index FILE, the log of decisions: SIMDEDUP_INDEX is an index in Redis"
         )
-    if "%(" in config.index:
-        raise UsageError(
-            f"give --index FILE: SIMDEDUP_INDEX is {config.index}, which is a file for each spider"
-        )
-    return located(Path(config.index % {}))
+    if "%(" not in config.index:
+        return located(Path(config.index % {}))
+    any_spider = located(Path(config.index % dict.fromkeys(("spider", "name"), "*")))
+    there = ", ".join(
+        shlex.quote(str(path)) for path in sorted(any_spider.parent.glob(any_spider.name))
+    )
+    found = f"; there is {there}" if there else ""
+    raise UsageError(
+        f"give --index FILE: SIMDEDUP_INDEX is {config.index}, which is a file for each"
+        f" spider{found}"
+    )
+
+
+def found_index(opts: argparse.Namespace, settings: Any) -> Path:
+    """Return the same without a look at the other settings, which may well be bad ones."""
+    if opts.index:
+        return Path(opts.index).absolute()
+    from scrapy_simdedup.config import Config
+
+    name = "SIMDEDUP_INDEX"
+    return index_of(opts, Config.from_settings({name: settings.get(name)}))
 
 
 def add_paths(parser: argparse.ArgumentParser) -> None:
@@ -54,7 +72,8 @@ def add_paths(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         type=Path,
         metavar="PATH",
-        help="a folder of HTML (or .txt) files, or .jsonl[.gz] with url and html or text",
+        help="a folder of HTML (or .txt) files, .jsonl[.gz] with url and html or text, or"
+        " .warc[.gz]",
     )
 
 
@@ -74,5 +93,5 @@ def config_of(settings: Any) -> Config:
     from scrapy_simdedup.config import Config, unknown_settings
 
     for name, nearest in unknown_settings(settings).items():
-        print(f"unknown setting {name}{f': {nearest}?' if nearest else ''}", file=sys.stderr)
+        say(f"unknown setting {name}{f': {nearest}?' if nearest else ''}")
     return Config.from_settings(settings)

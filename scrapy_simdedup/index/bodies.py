@@ -34,7 +34,7 @@ class Bodies:
         """Return what a body met; None where it was not judged, or a log entry is gone."""
         row: Any = self._execute(
             "SELECT status, reason, original_page, distance, max_distance, resemblance,"
-            " containment, method, terms FROM decisions WHERE id ="
+            " containment, method, terms, text FROM decisions WHERE id ="
             " (SELECT decision FROM bodies WHERE body = ? AND space = ? AND rules = ?)",
             (subject.body, subject.space, rules),
         ).fetchone()

@@ -35,6 +35,11 @@ def check_command(path: Path | str) -> str:
     return f"scrapy simdedup check --index {shlex.quote(str(path))}"
 
 
+def rebuild_command(path: Path | str) -> str:
+    """Return the command that signs the stored texts of an index anew."""
+    return f"scrapy simdedup rebuild --index {shlex.quote(str(path))}"
+
+
 def rescue(path: Path) -> str:
     """Say what is left to do with a damaged file, which ours to mend it is not."""
     new = path.with_name(f"rescued-{path.name}")
@@ -62,6 +67,11 @@ def unusable(path: Path, error: Exception) -> IndexUnusable:
         return IndexUnusable(
             f"cannot open {path}: {error}. Another program holds it; end that one, or try again"
             " later."
+        )
+    if "full" in str(error):
+        return IndexUnusable(
+            f"cannot write to {path}: {error}. What was begun last has been undone; make room in"
+            " its folder and try again."
         )
     return IndexUnusable(
         f"cannot open {path}: {error}. See that this file and its folder can be written to, or"

@@ -5,7 +5,7 @@ There are two stores: a file (``sqlite``), and a Redis server (``redis``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,7 @@ from scrapy_simdedup.index.records import (
     Signature,
     Subject,
 )
+from scrapy_simdedup.index.upkeep import Found, Removed
 
 T = TypeVar("T")
 
@@ -40,6 +41,7 @@ class Remembered(NamedTuple):
     containment: float | None
     method: str | None
     terms: int | None
+    text: bytes | None
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,34 @@ class Claims(Protocol):
         """Return the claims of a run that nobody has settled."""
 
 
+class Texts(Protocol):
+    """The main texts that are stored beside the log."""
+
+    def store(self, digest: bytes, packed: bytes) -> None:
+        """Store a packed text, unless there is one of that digest."""
+
+    def has(self, digest: bytes | None) -> bool:
+        """Tell whether a text of that digest is stored."""
+
+
+class Upkeep(Protocol):
+    """What takes originals out of an index, in steps between which others get a turn."""
+
+    def find(
+        self, urls: Iterable[str] = (), host: str = "", run: int | None = None
+    ) -> Iterator[Found]:
+        """Return the originals that meet all that is given."""
+
+    def remove(self, pages: Iterable[int]) -> Iterator[Removed]:
+        """Remove originals, and return what went, for each step."""
+
+    def prune(self, before: str) -> Iterator[Removed]:
+        """Remove the originals that no run has met since a time, in steps as ``remove``."""
+
+    def prune_decisions(self, before: str) -> Iterator[Removed]:
+        """Delete decisions from before a time, in steps as ``remove``."""
+
+
 class Store(Protocol):
     """An open index, and the run that opened it. Used from one thread at a time."""
 
@@ -131,6 +161,18 @@ class Store(Protocol):
     def claims(self) -> Claims:
         """The claims of this run."""
 
+    @property
+    def texts(self) -> Texts:
+        """The stored texts."""
+
+    @property
+    def upkeep(self) -> Upkeep:
+        """What takes originals out."""
+
+    @property
+    def crowded_keys(self) -> int:
+        """How often a look-up of this run left out a key that too many pages share."""
+
     def attempt(self, step: Callable[[], T]) -> T:
         """Return what a step of judging returns, which looks first and writes last.
 
@@ -153,6 +195,9 @@ class Store(Protocol):
 
     def is_alive(self, run: int) -> bool:
         """Tell whether a run still runs."""
+
+    def is_old(self, run: int) -> bool:
+        """Tell whether what a run met last has grown too old to count."""
 
     def size(self) -> int:
         """Return about how many rows a band has; plans need no exact number."""

@@ -64,6 +64,7 @@ class Piecewise:
     name = part_name = "piecewise"
     bands = 1
     key_bits = 32
+    range_bits = 64
 
     def sign(self, document: Document) -> bytes:
         """Return the 64 smallest segment hashes, 32 bits each, after their number."""

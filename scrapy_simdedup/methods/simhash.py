@@ -52,6 +52,7 @@ class Simhash:
     name = part_name = "simhash"
     bands = 4
     key_bits = 64
+    range_bits = 16
 
     def sign(self, document: Document) -> bytes:
         """Return the fingerprint, 8 bytes (or 4), little-endian."""

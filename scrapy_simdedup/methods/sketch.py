@@ -123,6 +123,7 @@ class Sketch:
     name = part_name = "sketch"
     bands = 1
     key_bits = 32
+    range_bits = 64
 
     def sign(self, document: Document) -> bytes:
         """Return header, row keys and tags: 14 + 4 * rows + 2 * tags bytes, 334 at most."""

@@ -25,9 +25,14 @@ class RedisBodies:
         assert number == decision
         life = ("PX", self._access.life) if self._access.life else ()
         key = self._access.keys.body(subject, rules)
-        self._access.link.ask(("SET", key, json.dumps(values), *life))
+        *others, text = values
+        written = json.dumps([*others, text.hex() if text else None])
+        self._access.link.ask(("SET", key, written, *life))
 
     @staticmethod
     def read(written: bytes | None) -> Remembered | None:
         """Read what a body met, None where it was not judged."""
-        return Remembered(*json.loads(written)) if written else None
+        if not written:
+            return None
+        *others, text = json.loads(written)
+        return Remembered._make([*others, bytes.fromhex(text) if text else None])

@@ -90,9 +90,13 @@ class RedisClaims:
     def _confirming(self, claim: Claim, record: Record) -> Change | None:
         change = self._access.change()
         if not claim.new:
-            if record.seen != claim.run or record.previous is None:
+            if record.seen != claim.run:
                 return None
-            change.store(claim.page, record, record.changed(previous=None))
+            if record.previous is None:
+                # Settled already; nothing is left to be done.
+                change.same(claim.page, record)
+            else:
+                change.store(claim.page, record, record.changed(previous=None))
             return change
         if record.run != claim.run or record.confirmed:
             return None

@@ -8,13 +8,14 @@ counts as away: whatever is asked of it fails at once, so that no page waits, un
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any, TypeVar
 
 import redis
-from redis.backoff import ExponentialBackoff
+from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from scrapy_simdedup.exceptions import IndexAway, IndexUnusable
@@ -25,10 +26,9 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 Words = Sequence[Any]
 
-# A command waits so long for its answer, and is tried again so often, after short pauses.
+# A command waits so long for its answer, and is tried again after these pauses, in seconds.
 _SECONDS = 2.0
-_RETRIES = 3
-_PAUSE, _LONGEST_PAUSE = 0.05, 0.4
+_PAUSES = (0.05, 0.1, 0.2)
 
 _LOST = (redis.ConnectionError, redis.TimeoutError)
 
@@ -52,8 +52,8 @@ class Link:
                 decode_responses=False,
                 socket_timeout=_SECONDS,
                 socket_connect_timeout=_SECONDS,
-                retry=Retry(ExponentialBackoff(_LONGEST_PAUSE, _PAUSE), _RETRIES),
-                retry_on_error=list(_LOST),
+                # It is tried again below, in one way for all versions of redis-py.
+                retry=Retry(NoBackoff(), 0),
                 client_name="scrapy-simdedup",
             )
         except (ValueError, TypeError, redis.RedisError) as error:
@@ -79,8 +79,8 @@ class Link:
         except redis.RedisError:
             return False
         if self._away:
-            self._away = False
             logger.info("%s is back", self.address)
+            self._away = False
         return True
 
     def call(self, command: Callable[[Any], T]) -> T:
@@ -89,7 +89,7 @@ class Link:
             raise IndexAway(f"{self.address} cannot be reached")
         self.trips += 1
         try:
-            return command(self._client)
+            return self._patiently(command)
         except redis.exceptions.NoScriptError as error:
             # A server has no scripts after it has started.
             raise Gone from error
@@ -100,6 +100,14 @@ class Link:
         except _LOST as error:
             self._away = True
             raise IndexAway(f"{self.address} cannot be reached: {masked(str(error))}") from error
+
+    def _patiently(self, command: Callable[[Any], T]) -> T:
+        for pause in _PAUSES:
+            try:
+                return command(self._client)
+            except _LOST:
+                time.sleep(pause)
+        return command(self._client)
 
     def load(self) -> None:
         """Give the server the scripts."""
@@ -116,10 +124,11 @@ class Link:
 
     def run_all(self, script: str, calls: Iterable[tuple[Words, Words]]) -> list[Any]:
         """Run a script for each pair of keys and arguments, in one round trip."""
+        all_calls = list(calls)
 
         def command(client: Any) -> list[Any]:
             with client.pipeline(transaction=False) as pipe:
-                for keys, arguments in calls:
+                for keys, arguments in all_calls:
                     pipe.evalsha(self._digests[script], len(keys), *keys, *arguments)
                 return _sound(pipe.execute(raise_on_error=False))
 

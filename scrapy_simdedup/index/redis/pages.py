@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from scrapy_simdedup.index.records import (
+    ABOUT,
     OF_MARKUP,
     Claim,
     Kept,
@@ -159,6 +161,7 @@ class RedisPages:
             pack(page.signature),
             run,
             None,
+            int(time.time()),
             1,
         )
 
@@ -174,11 +177,12 @@ class RedisPages:
         after = before.changed(
             seen=access.run.number,
             previous=before.seen if before.previous is None else before.previous,
+            met=int(time.time()),
             visits=before.visits + 1,
             identities=tuple(names[:_MOST_IDENTITIES]),
         )
         change, layout, space = access.change(), access.layout, before.space
-        if subject.body != before.body:
+        if subject.body != before.body or ABOUT in signature.keys() - kept.signature.keys():
             # What came in other markup than last time: the same will come the next time.
             after = after.changed(body=subject.body, signature=_renewed(before, signature))
             change.cut_rows(kept.id, body_cells(layout, space, before.body))
@@ -228,5 +232,5 @@ def _renewed(record: Record, signature: Signature) -> bytes:
     merged = {
         name: part for name, part in unpack(record.signature).items() if name not in OF_MARKUP
     }
-    merged |= {name: signature[name] for name in OF_MARKUP if name in signature}
+    merged |= {name: signature[name] for name in (*OF_MARKUP, ABOUT) if name in signature}
     return pack(merged)

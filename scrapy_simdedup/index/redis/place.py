@@ -10,14 +10,14 @@ from typing import Any
 
 from scrapy_simdedup.exceptions import IndexUnusable
 from scrapy_simdedup.index.bands import Rows
-from scrapy_simdedup.index.files import check_usable
 from scrapy_simdedup.index.records import Signature
 from scrapy_simdedup.index.redis.address import Address
 from scrapy_simdedup.index.redis.keys import Keys
 from scrapy_simdedup.index.redis.link import Link
+from scrapy_simdedup.index.redis.log import check_log
 from scrapy_simdedup.index.redis.members import living
 from scrapy_simdedup.index.redis.server import EMPTYING, check_identity, check_server, refusing
-from scrapy_simdedup.index.redis.store import LOG_IDENTITY, RedisIndex
+from scrapy_simdedup.index.redis.store import RedisIndex
 
 # Keys that are looked at, and removed, at a time.
 _SOME = 1000
@@ -42,7 +42,7 @@ class RedisPlace:
 
     def check(self, identity: dict[str, Any]) -> None:
         """Raise IndexUnusable where the index could not be opened. Changes nothing."""
-        check_usable(self.path, LOG_IDENTITY)
+        check_log(self.path)
         with self._linked() as link:
             check_server(link)
             (found,) = link.ask(("HMGET", self._keys.meta, "identity", "schema"))
@@ -51,7 +51,7 @@ class RedisPlace:
 
     def check_reset(self) -> None:
         """Raise IndexUnusable where the index could not be emptied. Changes nothing."""
-        check_usable(self.path, LOG_IDENTITY)
+        check_log(self.path)
         with self._linked() as link:
             check_server(link)
             self._refuse_used(link)

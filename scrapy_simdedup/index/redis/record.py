@@ -8,9 +8,9 @@ from typing import Any
 
 from scrapy_simdedup.index.records import Kept, unpack
 
-# Confirmed, run, seen, previous, visits, terms, replaces, space; the lengths of body, digest,
+# Confirmed, run, seen, previous, met, visits, terms, replaces, space; the lengths of body, digest,
 # names and URL. Numbers that are None are 0 here.
-_HEAD = struct.Struct("<?IIIIIQQBBHI")
+_HEAD = struct.Struct("<?IIIIIIQQBBHI")
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,8 @@ class Record:
     """What is stored of a page. ``run``, ``seen``, ``previous`` are numbers of runs.
 
     ``previous`` is who had seen it before, as long as a visit is not settled, else None;
-    ``signature`` is packed. ``raw`` are the bytes that it was read from.
+    ``met`` is when it was seen, in seconds (UTC); ``signature`` is packed. ``raw`` are the bytes
+    that it was read from.
     """
 
     url: str
@@ -33,6 +34,7 @@ class Record:
     signature: bytes
     seen: int
     previous: int | None
+    met: int
     visits: int
     raw: bytes = field(default=b"", compare=False, repr=False)
 
@@ -44,6 +46,7 @@ class Record:
             self.run,
             self.seen,
             self.previous or 0,
+            self.met,
             self.visits,
             self.terms,
             self.replaces or 0,
@@ -60,10 +63,8 @@ class Record:
     def unpack(cls, data: bytes) -> Record:
         """Read what ``pack`` returned. Raises ValueError where it is damaged."""
         try:
-            confirmed, run, seen, previous, visits, terms, replaces, space, *lengths = (
-                _HEAD.unpack_from(data)
-            )
-            body, digest, names, url = lengths
+            confirmed, run, seen, previous, met, visits, *rest = _HEAD.unpack_from(data)
+            terms, replaces, space, body, digest, names, url = rest
             at = _HEAD.size
             parts = []
             for length in (body, digest, 8 * names, url):
@@ -82,6 +83,7 @@ class Record:
                 data[at:],
                 seen,
                 previous or None,
+                met,
                 visits,
                 data,
             )

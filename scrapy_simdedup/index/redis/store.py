@@ -20,19 +20,18 @@ from scrapy_simdedup.index.redis.claims import RedisClaims
 from scrapy_simdedup.index.redis.heart import Heart
 from scrapy_simdedup.index.redis.keys import Keys
 from scrapy_simdedup.index.redis.link import Gone, Link
+from scrapy_simdedup.index.redis.log import adopt, of_log
 from scrapy_simdedup.index.redis.notices import Notices
 from scrapy_simdedup.index.redis.pages import RedisPages
 from scrapy_simdedup.index.redis.rows import Layout
 from scrapy_simdedup.index.redis.run import Run
+from scrapy_simdedup.index.redis.upkeep import RedisUpkeep
 from scrapy_simdedup.index.sqlite import SqliteIndex
 from scrapy_simdedup.index.store import Memory, Plans, Sight
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
-
-# What tells a log of decisions from an index in a file.
-LOG_IDENTITY = {"log": "of an index in Redis"}
 
 # A judgement is made anew so often: each time another one has come to an end meanwhile.
 _MOST_ATTEMPTS = 100
@@ -67,9 +66,10 @@ class RedisIndex:
         self._link = Link(address)
         with ExitStack() as undo:
             undo.callback(self._link.close)
+            adopt(log, identity)
             self._log = SqliteIndex(
                 log,
-                LOG_IDENTITY,
+                of_log(identity),
                 lambda _: [],
                 spider=spider,
                 job=job,
@@ -78,7 +78,7 @@ class RedisIndex:
                 cache=_LOG_CACHE,
             )
             undo.callback(self._log.close, "failed")
-            self.path, self.logged = self._log.path, self._log.logged
+            self.path, self.logged, self.texts = self._log.path, self._log.logged, self._log.texts
             #: Run a block as one transaction of the log; join the transactions of a block.
             self.write, self.together = self._log.write, self._log.together
             about = {
@@ -99,6 +99,8 @@ class RedisIndex:
             self.bodies = RedisBodies(self._access)
             self.pages = RedisPages(self._access, self.bodies.read)
             self.claims = RedisClaims(self._access, self.pages.going_by)
+            #: What takes originals out.
+            self.upkeep = RedisUpkeep(self._access, self._log, self.orphaned)
             self._open()
             undo.pop_all()
         self._heart = Heart(self._link, self._beat)
@@ -181,6 +183,15 @@ class RedisIndex:
         """Tell whether a run was alive at the last look."""
         return self._run.is_alive(run)
 
+    def is_old(self, run: int) -> bool:
+        """Tell that no page is too old: those that are have expired."""
+        return False
+
+    @property
+    def crowded_keys(self) -> int:
+        """How often a look-up of this run left out a key that too many pages share."""
+        return self.pages.crowded
+
     def size(self) -> int:
         """Return how many pages the index held when it was opened."""
         return self._size
@@ -193,16 +204,17 @@ class RedisIndex:
     def log(self, values: Sequence[Any]) -> int:
         """Append a decision: the values of all columns but id, run and time, in order.
 
-        Returns its number. A copy of an original that may come to nothing leans on it.
+        The last one is the digest of the text, which is noted where that text is stored. Returns
+        the decision's number. A copy of an original that may come to nothing leans on it.
         """
         kind, url, status, reason, original, page, *measures = values
         # The pages that the log could point to are not in its file.
         number = self._log.log([kind, url, status, reason, original, None, *measures])
         if status == "duplicate" and not self.pages.settled(page):
             self.pages.lean(page, self._notices.leaning(number))
-        distance, most, resemblance, containment, method, _, terms = measures
-        remembered = (status, reason, page, distance, most, resemblance, containment, method, terms)
-        self.bodies.logged = (number, remembered)
+        *others, _, terms, text = measures
+        stored = text if text is not None and self.texts.has(text) else None
+        self.bodies.logged = (number, (status, reason, page, *others, terms, stored))
         return number
 
     def _reap(self) -> int:

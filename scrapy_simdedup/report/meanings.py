@@ -1,0 +1,42 @@
+"""What verdicts and reasons mean, in a line each."""
+
+from __future__ import annotations
+
+#: By status: the label, and what it means. In the order of the page; ``unchanged`` is not logged.
+VERDICTS = {
+    "unique": ("unique", "copies of nothing; kept"),
+    "revisit": ("revisit, changed", "known pages with a new text that copies nothing; kept"),
+    "unchanged": ("revisit, unchanged", "known pages seen again; counted, not logged"),
+    "duplicate": ("duplicate", "near-duplicates of kept pages"),
+    "orphaned": ("orphaned", "copies whose original was not stored after all"),
+    "skipped": ("skipped", "not judged; passed on"),
+    "error": ("error", "could not be judged; passed on"),
+}
+
+#: Why something that is logged was skipped.
+SKIPPED = {
+    "closed": "the crawl was over already",
+    "no-field": "none of the fields to judge holds text",
+    "no-text": "the HTML holds no main text",
+    "no-url": "a line without a URL",
+    "not-html": "another content type",
+    "not-json": "a line that is no JSON",
+    "not-text": "the body was still compressed: the middleware's order is too high",
+    "status": "the status was not 200",
+    "timeout": "it was worked on for SIMDEDUP_TIMEOUT seconds",
+    "too-short": "fewer distinct terms than SIMDEDUP_MIN_TERMS",
+}
+
+#: Why a duplicate is doubtful. It is tagged, and never dropped.
+DOUBTFUL = {
+    "links": "the text consists of links, as on a front page",
+    "little-text": "the text is next to nothing of what can be read on the page",
+    "other-text": "one template, and most of the prose is elsewhere and differs",
+}
+
+
+def meaning(status: str, reason: str) -> str:
+    """Return what a reason means; empty where it is no reason of ours."""
+    if status == "error":
+        return "an exception of this class; the first one is in the crawl's log"
+    return (SKIPPED if status == "skipped" else DOUBTFUL).get(reason, "")
