@@ -147,7 +147,7 @@ def test_a_rebuilt_index_is_as_one_made_with_these_settings(
     filled(old, settings_of(before, files))
     filled(fresh, asked)
     made = rebuilt(old, asked, output=folder / "new.db")
-    assert (made.pages, made.left_out) == (len(KEPT), 0)
+    assert (made.pages, made.left_out.originals) == (len(KEPT), 0)
     one, other = contents(made.path), contents(fresh)
     for table in ("meta", "pages", "bands", "bodies"):
         assert one[table] == other[table]
@@ -298,7 +298,7 @@ def test_pages_without_a_text_are_refused_or_left_out(index: Path, workers: int)
     changed(index, "DELETE FROM texts WHERE digest IN (SELECT digest FROM pages WHERE id > 8)")
     assert contents(index) == before
     made = rebuilt(index, asked, leave_out=True)
-    assert (made.pages, made.left_out) == (6, 2)
+    assert (made.pages, made.left_out.originals, made.left_out.copies) == (6, 2, 2)
     found = {what: count for what, count in wrong(checked(index)).items() if what != "identity"}
     assert found == {"texts": 1}
     with Deduplicator(index, ASK) as dedup:
@@ -307,10 +307,28 @@ def test_pages_without_a_text_are_refused_or_left_out(index: Path, workers: int)
         assert dedup.check("https://a.example/1", html=page(story(1))).status == "revisit"
     with opened(index) as connection:
         rows = connection.execute(
-            "SELECT status, original_page FROM decisions WHERE url LIKE 'https://b.example/0'"
-            " OR url LIKE 'https://b.example/without' ORDER BY id"
+            "SELECT status, original_page, original_removed IS NULL FROM decisions"
+            " WHERE url IN ('https://b.example/0', 'https://b.example/without')"
         ).fetchall()
-    assert rows == [("duplicate", None), ("duplicate", None)]
+    assert rows == [("duplicate", None, 0)] * 2
+
+
+def test_copies_of_what_was_never_stored_are_orphans(index: Path, tmp_path: Path) -> None:
+    """A page that is left out while its claim is open takes the claim with it."""
+    changed(
+        index,
+        "DELETE FROM texts WHERE digest ="
+        " (SELECT digest FROM pages WHERE url = 'https://a.example/open');"
+        "UPDATE decisions SET text = NULL WHERE text NOT IN (SELECT digest FROM texts)",
+    )
+    ran = simdedup(tmp_path, "rebuild", "--index", index, "--leave-out", *WORDS)
+    assert "8 pages signed anew, 1 left out" in ran.stderr
+    assert "e.g. https://b.example/open because of https://a.example/open" in ran.stderr
+    ran = simdedup(tmp_path, "export", "--index", index, "--status", "orphaned")
+    assert ran.stdout.count("https://b.example/open") == 1
+    with Deduplicator(index, ASK) as dedup:
+        assert not dedup.reaped.orphans
+    assert sound(index, ASK)
 
 
 def test_what_cannot_be_rebuilt_is_refused_untouched(index: Path, tmp_path: Path) -> None:

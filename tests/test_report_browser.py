@@ -185,7 +185,11 @@ def test_tables_are_sorted(large: Any, opened: Open) -> None:
     assert report.rows("hosts")[0][0] == min(host.name for host in whole.hosts.rows)
     table.get_by_role("button", name="Next").click()
     assert report.status("hosts") == f"11 to 20 of {MOST_HOSTS}"
-    assert table.get_by_role("button", name="Previous").is_enabled()
+    for _ in range(2):
+        # On the first page it keeps the focus, and does nothing.
+        table.get_by_role("button", name="Previous").press("Enter")
+        assert report.status("hosts") == f"1 to 10 of {MOST_HOSTS}"
+        assert report.focused() == "Previous"
 
 
 def test_all_decisions_are_found_and_filtered(large: Any, opened: Open) -> None:

@@ -252,6 +252,13 @@ def heap(kind: Any, alike: float, count: int, **values: Any) -> list[Row]:
             "the limit, 40, is elsewhere.",
         ),
         (
+            heap(near, 0.12, 40) + heap(copy, 0.83, 40),
+            {"min_resemblance": 0},
+            "good",
+            "The limit lies in the gap",
+            "Between a containment of 0.15 and 0.8 lies no page, and there is the limit, 0.35.",
+        ),
+        (
             heap(copy, 0.9, 60),
             {"methods": ["keywords"]},
             "unsure",
@@ -294,7 +301,10 @@ def test_histograms_stay_in_their_frame(
     for label in (*plot.ticks, *plot.limits):
         assert 0 <= label.at <= 100
     assert all(0 <= level.at <= plot.height for level in plot.levels)
-    assert sum(bool(limit.text) for limit in plot.limits) <= 1
+    names = [limit.text for limit in plot.limits if limit.text]
+    # One name, that has room on a phone.
+    assert len(names) == bool(plot.limits)
+    assert all(len(name) < 36 for name in names)
 
 
 @pytest.mark.parametrize(

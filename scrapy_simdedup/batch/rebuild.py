@@ -32,6 +32,7 @@ from scrapy_simdedup.index.ages import now
 from scrapy_simdedup.index.damage import is_damage, unusable
 from scrapy_simdedup.index.recorded import FIXED, recorded_identity
 from scrapy_simdedup.index.runs import RunLock
+from scrapy_simdedup.index.upkeep import Removed
 
 # Pages of the file that are copied at a time.
 _STEP = 4096
@@ -39,12 +40,12 @@ _STEP = 4096
 
 @dataclass(frozen=True)
 class Rebuilt:
-    """Where the new index is, and the old one now; pages signed anew, and those left out."""
+    """Where the new index is, and the old one now; pages signed anew, and what was left out."""
 
     path: Path
     old: Path
     pages: int
-    left_out: int
+    left_out: Removed
 
 
 def rebuild(
@@ -77,13 +78,13 @@ def rebuild(
             source.check(identity, leave_out=leave_out)
             part = stack.enter_context(_part_of(target))
             source.copy(part, progress)
-            counts = _sign(part, identity, config, progress, leave_out=leave_out)
+            pages, left_out = _sign(part, identity, config, progress, leave_out=leave_out)
             old = _publish(source, part, target)
         except (sqlite3.Error, OSError) as error:
             if is_damage(error):
                 raise unusable(path, error) from error
             raise IndexUnusable(f"cannot rebuild {path}, which is as it was: {error}") from error
-    return Rebuilt(target, old, *counts)
+    return Rebuilt(target, old, pages, left_out)
 
 
 def _refuse_taken(target: Path) -> None:
@@ -176,8 +177,8 @@ def _part_of(target: Path) -> Iterator[Path]:
 
 def _sign(
     part: Path, identity: dict[str, Any], config: Config, progress: Progress, *, leave_out: bool
-) -> tuple[int, int]:
-    """Sign the pages of a copy anew; return how many are signed, and how many are left out."""
+) -> tuple[int, Removed]:
+    """Sign the pages of a copy anew; return how many are signed, and what is left out."""
     with contextlib.closing(sqlite3.connect(part, isolation_level=None)) as connection:
         execute = connection.execute
         # If anything happens to it, it is thrown away.
@@ -187,7 +188,7 @@ def _sign(
         schema.migrate(connection)
         execute("BEGIN")
         started = now()
-        counts = Resigning(connection, config, leave_out=leave_out).run(progress)
+        done = Resigning(connection, config, leave_out=leave_out).run(progress)
         execute("DELETE FROM bodies")
         execute("INSERT OR REPLACE INTO meta VALUES ('identity', ?)", (json.dumps(identity),))
         execute(
@@ -196,7 +197,7 @@ def _sign(
             (uuid.uuid4().hex, started, now(), written(config), json.dumps(versions())),
         )
         execute("COMMIT")
-    return counts
+    return done
 
 
 def _publish(source: _Source, part: Path, target: Path) -> Path:

@@ -6,6 +6,7 @@ import sqlite3
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +15,10 @@ from scrapy_simdedup.analysis import Analysis, Recipe, Source
 from scrapy_simdedup.checks.finding import Progress
 from scrapy_simdedup.config import Config
 from scrapy_simdedup.exceptions import IndexUnusable
+from scrapy_simdedup.index.claims import Claims
 from scrapy_simdedup.index.pages import implied_rows, unpack_identities
 from scrapy_simdedup.index.records import ABOUT, OF_MARKUP, Signature, pack, unpack
+from scrapy_simdedup.index.upkeep import Removed, Upkeep
 from scrapy_simdedup.methods import METHODS, rows_of
 from scrapy_simdedup.methods.keywords import with_about
 from scrapy_simdedup.text.packing import unpack as unpack_text
@@ -59,10 +62,11 @@ class Resigning:
         # A page that was kept stays so, however few terms its text has by now.
         self._recipe = Recipe(config.extractor, config.methods, 0, config.shape)
         self._rows_of = rows_of(config.methods)
-        self._signed = self._left_out = 0
+        self._signed = 0
+        self._refused: list[int] = []
 
-    def run(self, progress: Progress) -> tuple[int, int]:
-        """Return how many pages were signed, and how many are left out. Raises IndexUnusable."""
+    def run(self, progress: Progress) -> tuple[int, Removed]:
+        """Return how many pages were signed, and what went with others. Raises IndexUnusable."""
         self._execute("CREATE TEMP TABLE fresh (band, key, page)")
         self._execute("CREATE TEMP TABLE renamed (old PRIMARY KEY, new) WITHOUT ROWID")
         total = self._execute("SELECT count(*) FROM pages").fetchone()[0]
@@ -77,7 +81,7 @@ class Resigning:
             " ORDER BY band, key, page"
         )
         self._rename_texts()
-        return self._signed, self._left_out
+        return self._signed, self._remove()
 
     def _analysed(self) -> Iterator[tuple[_Page, Future[Analysis]]]:
         waiting: deque[tuple[_Page, Future[Analysis]]] = deque()
@@ -148,10 +152,18 @@ class Resigning:
                 f"page {page} ({url}) cannot be signed: {error}. --leave-out goes on without pages"
                 " like it, which are then unknown."
             )
-        self._execute("DELETE FROM pages WHERE id = ?", (page,))
-        # Its copies stay copies, of a page that is no longer known.
-        self._execute("UPDATE decisions SET original_page = NULL WHERE original_page = ?", (page,))
-        self._left_out += 1
+        self._refused.append(page)
+
+    def _remove(self) -> Removed:
+        """Remove the pages that are left out, as whoever looks after an index does."""
+
+        def delete(page: int) -> None:
+            # It has no rows by now.
+            self._execute("DELETE FROM pages WHERE id = ?", (page,))
+
+        claims = Claims(self._connection, 0, _nobody_runs, delete)
+        upkeep = Upkeep(self._connection, nullcontext, claims, delete, _nobody_runs)
+        return sum(upkeep.remove(self._refused), Removed()) if self._refused else Removed()
 
     def _rename_texts(self) -> None:
         """Give texts the digests that they have by now: another Unicode folds otherwise."""
@@ -167,6 +179,10 @@ class Resigning:
             "DELETE FROM texts WHERE digest IN (SELECT old FROM temp.renamed)"
             " AND digest NOT IN (SELECT digest FROM pages)"
         )
+
+
+def _nobody_runs(_: int) -> bool:
+    return False
 
 
 def _read(row: tuple[Any, ...]) -> _Page:

@@ -41,9 +41,13 @@ def add_parser(subcommands: Any) -> None:
 def run(opts: argparse.Namespace, settings: Any) -> None:
     """Rebuild. Raises UsageError, ConfigError and IndexUnusable."""
     from scrapy_simdedup.batch.rebuild import rebuild
+    from scrapy_simdedup.index.records import Settled
 
     config = config_of(settings)
     path = index_of(opts, config)
     made = rebuild(path, config, progress, output=opts.output, leave_out=opts.leave_out)
-    left_out = f", {made.left_out:,} left out" if made.left_out else ""
+    gone = made.left_out
+    left_out = f", {gone.originals:,} left out" if gone.originals else ""
+    if gone.orphans:
+        say(Settled(0, gone.orphans).warning)
     say(f"{made.pages:,} pages signed anew{left_out}: {made.path}; the old index is {made.old}")

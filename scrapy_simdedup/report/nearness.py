@@ -46,5 +46,8 @@ def histograms(connection: sqlite3.Connection, in_force: InForce) -> list[Histog
             " AND method IS NOT 'same-page' GROUP BY 1, 2"
         )
         bins = count_in_bins(measure, rows)
-        found.append(Histogram(measure, bins, in_force.of(measure), measure.column in deciding))
+        limits = in_force.of(measure)
+        # 0 switches a share off.
+        asked = any(limits) or not measure.rising
+        found.append(Histogram(measure, bins, limits, asked and measure.column in deciding))
     return sorted(found, key=lambda each: not each.decides)

@@ -129,13 +129,15 @@ def _limits(histogram: Histogram, step: float) -> list[Label]:
     for limit in histogram.limits:
         # A limit of bits is the last one that is near, so its line is behind it.
         at = step * (limit / measure.width + (not measure.rising))
-        found.append(Label(at, "", "start" if at < 60 else "end"))
+        found.append(Label(at, "", "start" if at < 50 else "end"))
     if found:
         # Several stand side by side, in the words of the last.
-        shown = ", ".join(measure.shown(limit) for limit in histogram.limits)
+        shown = " to ".join(
+            dict.fromkeys(measure.shown(histogram.limits[place]) for place in (0, -1))
+        )
         name = f"at {'least' if measure.rising else 'most'} {shown}"
-        name += ", by length" if len(found) > 1 else ""
-        name += "" if histogram.decides else " to be proposed by simhash"
+        name += " by length" if len(found) > 1 else ""
+        name += "" if histogram.decides else " (simhash)"
         found[-1] = replace(found[-1], text=name)
     return found
 

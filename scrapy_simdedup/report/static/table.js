@@ -95,8 +95,12 @@ class Table {
   }
 
   leaf(step) {
+    const button = step < 0 ? this.previous : this.next;
+    if (button.getAttribute("aria-disabled") === "true") return;
     this.page += step;
     this.render();
+    // Who has read down to here reads on from the top.
+    if (this.place.getBoundingClientRect().top < 0) this.place.scrollIntoView();
   }
 
   // Find the rows to show, in their order.
@@ -151,8 +155,9 @@ class Table {
       ? `${number(from + 1)} to ${number(last)} of ${number(this.rows.length)}${all}`
       : "";
     this.pager.hidden = this.rows.length <= this.size;
-    this.previous.disabled = !this.page;
-    this.next.disabled = last >= this.rows.length;
+    // Not really disabled: that would take the focus away from it.
+    this.previous.setAttribute("aria-disabled", String(!this.page));
+    this.next.setAttribute("aria-disabled", String(last >= this.rows.length));
   }
 
   line(row) {
