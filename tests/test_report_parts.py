@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from in_code import OTHER_REASONS
 from logged import copy, decision, fill, near
 from scrapy_simdedup.crawl import guard
 from scrapy_simdedup.logs.export import reading
@@ -30,8 +31,8 @@ from scrapy_simdedup.report.stacks import run_ticks, stacked_plot, time_ticks
 from scrapy_simdedup.report.summary import headline
 from scrapy_simdedup.report.times import Slice
 from scrapy_simdedup.report.words import duration, plural, share, visible
-from test_readme import OTHER_REASONS, code, table
 from texts import chinese, reworded, story
+from written import code, read, table
 
 Row = dict[str, Any]
 
@@ -438,4 +439,5 @@ def test_every_reason_has_its_meaning() -> None:
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
     assert meanings.DOUBTFUL.keys() <= constants
-    assert {code(reason) for reason, _ in table("reason of a duplicate")} == set(meanings.DOUBTFUL)
+    doubts = table(read("README.md"), "reason of a duplicate")
+    assert {code(reason) for reason, _ in doubts} == set(meanings.DOUBTFUL)
