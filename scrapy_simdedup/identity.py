@@ -10,6 +10,7 @@ from typing import Any
 from scrapy_simdedup.config import Config, setting_name
 from scrapy_simdedup.index.redis.address import masked
 from scrapy_simdedup.text import chinese, idf, stopwords
+from scrapy_simdedup.text.user_dict import UserDict
 
 # Raised whenever the same text would be signed otherwise; part of every index's identity.
 ALGORITHM = 1
@@ -64,6 +65,10 @@ def written(config: Config) -> str:
         for each in fields(config)
         if getattr(config, each.name) != each.default
     }
-    record = json.dumps(changed, default=repr, ensure_ascii=False)
+    record = json.dumps(changed, default=_as_given, ensure_ascii=False)
     # Halves of surrogate pairs, which SQLite refuses.
     return record.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _as_given(value: Any) -> str:
+    return value.path if isinstance(value, UserDict) else repr(value)

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from scrapy_simdedup.analysis import Source, analyse
-from scrapy_simdedup.checks import file, rows
+from scrapy_simdedup.checks import finding, rows
 from scrapy_simdedup.checks.whole import Report, check
 from scrapy_simdedup.config import Config
 from scrapy_simdedup.deduplicator import Deduplicator
@@ -414,7 +414,7 @@ def test_ctrl_c_while_sqlite_checks(index, monkeypatch):
 
         return nullcontext(step)
 
-    monkeypatch.setattr(file, "_STEPS", 10)
+    monkeypatch.setattr(finding, "_STEPS", 10)
     with pytest.raises(KeyboardInterrupt):
         check(index, identity_of(Config()), interrupted, mend=False)
 

@@ -152,6 +152,20 @@ def test_one_run_or_all(tmp_path: Path) -> None:
         read(path, 3)
 
 
+def test_originals_that_were_removed(tmp_path: Path) -> None:
+    copies = [copy("https://b.example/1", "https://gone.example/"), copy("https://c.example/", "o")]
+    path = fill(tmp_path / "i.db", copies)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(
+            "UPDATE decisions SET original_removed = time WHERE url = 'https://b.example/1'"
+        )
+    clusters = {cluster.original: cluster.removed for cluster in read(path).clusters.rows}
+    assert clusters == {"https://gone.example/": 1, "o": 0}
+    # Once it is kept again it is no longer gone.
+    fill(path, [copy("https://d.example/", "https://gone.example/")])
+    assert read(path).clusters.rows[0].removed == 0
+
+
 def test_unchanged_pages_are_told_of(tmp_path: Path) -> None:
     path = tmp_path / "i.db"
     for times in (1, 2, 3):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sqlite3
 from contextlib import closing
 from datetime import timedelta
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from in_code import OTHER_REASONS
 from logged import copy, decision, fill, near
 from scrapy_simdedup.crawl import guard
 from scrapy_simdedup.logs.export import reading
@@ -30,8 +32,8 @@ from scrapy_simdedup.report.stacks import run_ticks, stacked_plot, time_ticks
 from scrapy_simdedup.report.summary import headline
 from scrapy_simdedup.report.times import Slice
 from scrapy_simdedup.report.words import duration, plural, share, visible
-from test_readme import OTHER_REASONS, code, table
 from texts import chinese, reworded, story
+from written import code, read, table
 
 Row = dict[str, Any]
 
@@ -428,7 +430,10 @@ def test_hosts_in_sql_are_the_same(scheme: str, rest: str) -> None:
 
 
 def test_every_reason_has_its_meaning() -> None:
-    assert guard.LOGGED | OTHER_REASONS | {"not-json", "no-url"} == meanings.SKIPPED.keys()
+    rows = table(read("README.md"), "reason in a scan")
+    scanned = {name for row in rows for name in re.findall(r"`([a-z-]+)`", row[0])}
+    assert len(scanned) > 5
+    assert guard.LOGGED | OTHER_REASONS | scanned == meanings.SKIPPED.keys()
     package = Path(guard.__file__).parents[1]
     constants = {
         node.value
@@ -438,4 +443,5 @@ def test_every_reason_has_its_meaning() -> None:
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
     assert meanings.DOUBTFUL.keys() <= constants
-    assert {code(reason) for reason, _ in table("reason of a duplicate")} == set(meanings.DOUBTFUL)
+    doubts = table(read("README.md"), "reason of a duplicate")
+    assert {code(reason) for reason, _ in doubts} == set(meanings.DOUBTFUL)

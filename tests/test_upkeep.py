@@ -474,6 +474,26 @@ def test_texts_go_with_the_last_that_refers_to_them(path, later):
         assert ask(path, stored) == [(0,)]
 
 
+def test_a_text_that_is_needed_again_meanwhile_stays(path, monkeypatch):
+    settings = {"SIMDEDUP_STORE_TEXT": True}
+    with Deduplicator(path, settings) as dedup, Deduplicator(path, settings) as crawl:
+        for at in range(2):
+            dedup.check(f"{A}/{at}", text=story(at))
+        dedup.remove(host="a.example")
+        dedup._index.connection.execute("DELETE FROM decisions")
+        upkeep = dedup._index.upkeep
+        write = upkeep._write
+
+        def first_a_page() -> Any:
+            crawl.check(B, text=story(1))
+            return write()
+
+        monkeypatch.setattr(upkeep, "_write", first_a_page)
+        list(upkeep._forget_texts())
+    assert ask(path, "SELECT digest FROM texts") == ask(path, "SELECT digest FROM pages")
+    assert wrong_with(path, METHODS) == []
+
+
 def test_what_is_too_old_goes_when_a_run_starts(path, later, caplog):
     met(path, A, story(1))
     later(days=20)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +34,7 @@ def add_parser(subcommands: Any) -> None:
 def run(opts: argparse.Namespace, _: Any) -> None:
     """Write the report. Raises UsageError, IndexUnusable, NoSuchRun and Unwritable."""
     from scrapy_simdedup.commands.progress import progress
+    from scrapy_simdedup.commands.screen import say
     from scrapy_simdedup.logs.export import reading
     from scrapy_simdedup.output import Unwritable, whole
 
@@ -60,4 +60,4 @@ def run(opts: argparse.Namespace, _: Any) -> None:
     with whole(opts.output) as path:
         path.write_bytes(page)
     told = plural(report.listing.total, "decision")
-    print(f"{opts.output}: {told}, {size(len(page))}", file=sys.stderr)
+    say(f"{opts.output}: {told}, {size(len(page))}")

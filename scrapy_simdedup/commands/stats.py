@@ -62,7 +62,7 @@ def shown(found: Stats) -> Iterator[str]:
     )
     if found.claims:
         yield f"{found.claims:,} claims are open"
-    if found.texts is not None:
+    if found.texts:
         yield f"{found.texts:,} texts are stored"
     yield from _decisions(found)
     yield from _runs(found)

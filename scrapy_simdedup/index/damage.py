@@ -10,9 +10,6 @@ from scrapy_simdedup.exceptions import IndexUnusable
 
 _CORRUPT, _NOT_A_DATABASE = 11, 26
 
-# How the errors of Python 3.10 tell, which have no code.
-_MESSAGES = ("malformed", "not a database")
-
 
 def is_damage(error: BaseException | None) -> bool:
     """Tell whether an error of SQLite, or the one that it came of, means a damaged file."""
@@ -26,7 +23,9 @@ def is_damage(error: BaseException | None) -> bool:
         return True
     code = getattr(error, "sqlite_errorcode", None)
     if code is None:
-        return any(message in said for message in _MESSAGES)
+        # Python 3.10 gives no code, and at times no message; this class itself is what it makes of
+        # these two codes, and a subclass of nearly everything else.
+        return type(error) is sqlite3.DatabaseError
     return code & 0xFF in (_CORRUPT, _NOT_A_DATABASE)
 
 

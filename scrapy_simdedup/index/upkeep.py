@@ -18,7 +18,7 @@ from typing import NamedTuple
 from scrapy_simdedup.index.ages import now, runs_before
 from scrapy_simdedup.index.claims import Claims
 from scrapy_simdedup.index.records import Claim, Orphan
-from scrapy_simdedup.index.texts import UNREFERRED, any_stored
+from scrapy_simdedup.index.texts import forget_texts
 from scrapy_simdedup.sites import is_on
 
 # How long a transaction goes on, in seconds, and how long it is until the next one: whoever
@@ -114,11 +114,13 @@ class Upkeep:
     def remove(self, pages: Iterable[int]) -> Iterator[Removed]:
         """Remove originals. Each step is a transaction, and returns what went in it."""
         waiting = deque(pages)
+        any_yet = bool(waiting)
         while waiting:
             with self._write():
                 removed = self._take_out(waiting)
             yield removed
-        self._forget_texts()
+        if any_yet:
+            yield from self._forget_texts()
 
     def old(self, before: str) -> tuple[int, int]:
         """Return how many originals ``prune`` would remove, and how many copies have them."""
@@ -143,7 +145,7 @@ class Upkeep:
             any_yet = any_yet or some
             yield removed
         if any_yet:
-            self._forget_texts()
+            yield from self._forget_texts()
 
     def old_decisions(self, before: str) -> int:
         """Return how many decisions ``prune_decisions`` would delete."""
@@ -177,7 +179,7 @@ class Upkeep:
             last = rows[-1][0]
             yield Removed(decisions=len(rows))
         if last:
-            self._forget_texts()
+            yield from self._forget_texts()
 
     def _take_out(self, waiting: deque[int]) -> Removed:
         """Take pages out, and off the queue, for as long as a transaction may go on."""
@@ -199,11 +201,10 @@ class Upkeep:
             self._execute(f"DELETE FROM bodies WHERE decision {_AMONG}", (json.dumps(rested),))  # noqa: S608
         return removed
 
-    def _forget_texts(self) -> None:
+    def _forget_texts(self) -> Iterator[Removed]:
         """Delete the stored texts of which nothing is left: no page, and no decision."""
-        if any_stored(self._connection):
-            with self._write():
-                self._execute(f"DELETE FROM texts WHERE {UNREFERRED}")  # noqa: S608  (ours)
+        for _ in forget_texts(self._connection, self._write):
+            yield Removed()
 
     def _mark(self, page: int) -> list[int]:
         """Note in the log that an original was removed, and return the copies that had it."""

@@ -9,7 +9,7 @@ from typing import Any
 from scrapy_simdedup.config import PREFIX
 
 # Written down for people to read, and of no use without the crawl.
-_OF_THE_CRAWL = {f"{PREFIX}ITEM_FIELDS", f"{PREFIX}EXPORT"}
+_OF_THE_CRAWL = {f"{PREFIX}{name}" for name in ("ITEM_FIELDS", "EXPORT", "MAX_AGE")}
 
 
 def newest_run(connection: sqlite3.Connection) -> int | None:

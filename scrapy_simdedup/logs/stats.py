@@ -60,7 +60,7 @@ class Stats:
     """All that ``scrapy simdedup stats`` tells.
 
     ``claims`` counts pages that are not settled yet, ``removed`` the duplicates in the log whose
-    original was removed, ``texts`` stored texts (None where the file has no table for them).
+    original was removed, ``texts`` those that are stored.
     ``runs`` has the newest of ``run_count`` runs, the oldest of them first.
     """
 
@@ -74,7 +74,7 @@ class Stats:
     run_count: int
     runs: list[RunCount]
     bands: Bands
-    texts: int | None
+    texts: int
     sizes: Sizes
 
 
@@ -107,7 +107,7 @@ def stats(
         _one(connection, "SELECT count(*) FROM runs"),
         _runs(connection, path, log.by_run),
         look(connection, methods, progress, whole=whole or originals <= FEW),
-        _texts(connection),
+        _one(connection, "SELECT count(*) FROM texts"),
         _sizes(connection, path, originals, progress, whole=whole),
     )
 
@@ -159,11 +159,6 @@ def _runs(
         )
         for run, spider, started, ended, status, lock in reversed(rows)
     ]
-
-
-def _texts(connection: sqlite3.Connection) -> int | None:
-    there = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'texts'"
-    return _one(connection, "SELECT count(*) FROM texts") if _one(connection, there) else None
 
 
 def _sizes(

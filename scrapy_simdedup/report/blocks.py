@@ -113,6 +113,7 @@ def _cluster(cluster: Cluster, block: str) -> dict[str, Any]:
         "hosts": cluster.hosts,
         "least": cluster.least,
         "same_page": cluster.same_page,
+        "removed": bool(cluster.removed),
         "last": last and last.timestamp(),
         "shown": len(cluster.copies),
         "block": block,

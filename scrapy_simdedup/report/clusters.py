@@ -18,8 +18,9 @@ _COLUMNS = (
 class Cluster:
     """An original and its copies: how many pages, on how many hosts, how alike at the least.
 
-    ``same_page`` counts decisions by the address alone; ``copies`` holds some of the copies,
-    the least alike first, as rows of the log.
+    ``same_page`` counts decisions by the address alone; ``removed`` tells that the original is
+    no longer in the index, so that the next copy will be kept. ``copies`` holds some of the
+    copies, the least alike first, as rows of the log.
     """
 
     original: str
@@ -30,6 +31,7 @@ class Cluster:
     same_page: int
     first: str
     last: str
+    removed: int
     copies: list[dict[str, Any]] = field(default_factory=list)
 
 
@@ -47,7 +49,8 @@ def clusters(connection: sqlite3.Connection, most: int, most_copies: int) -> Bou
         SELECT original, kind,
                CASE kind WHEN 'page' THEN count(DISTINCT url) ELSE count(*) END,
                count(DISTINCT host_of(CAST(url AS BLOB))), min(resemblance),
-               sum(method IS 'same-page'), min(time), max(time)
+               sum(method IS 'same-page'), min(time), max(time),
+               min(original_removed IS NOT NULL)
         FROM chosen WHERE status = 'duplicate' AND original IS NOT NULL
         GROUP BY original, kind ORDER BY 3 DESC, min(id) LIMIT ?
         """,

@@ -18,7 +18,7 @@ _READ = {
     "decisions": (
         *("id", "run", "time", "kind", "url", "status", "reason", "original", "original_page"),
         *("distance", "max_distance", "resemblance", "containment", "method", "nearest", "terms"),
-        "text",
+        *("text", "original_removed"),
     ),
     "pages": ("id", "url", "space", "run", "digest", "seen", "visits"),
     "texts": ("digest", "text"),

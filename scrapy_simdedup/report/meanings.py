@@ -13,18 +13,24 @@ VERDICTS = {
     "error": ("error", "could not be judged; passed on"),
 }
 
-#: Why something that is logged was skipped.
+#: Why something that is logged was skipped, in a crawl or in a scan.
 SKIPPED = {
     "closed": "the crawl was over already",
     "no-field": "none of the fields to judge holds text",
     "no-text": "the HTML holds no main text",
     "no-url": "a line without a URL",
-    "not-html": "another content type",
-    "not-json": "a line that is no JSON",
-    "not-text": "the body was still compressed: the middleware's order is too high",
+    "not-html": "of another type",
+    "not-http": "a record of something else, such as DNS",
+    "not-json": "a line that is no JSON object",
+    "not-text": "the content could not be decoded; in a crawl the middleware's order is too high",
+    "revisit-record": "a record without a body, which refers to another one",
     "status": "the status was not 200",
     "timeout": "it was worked on for SIMDEDUP_TIMEOUT seconds",
+    "too-large": "more than 64 MiB",
     "too-short": "fewer distinct terms than SIMDEDUP_MIN_TERMS",
+    "torn": "a line or record that is cut off or damaged",
+    "truncated": "a response that the crawler did not store whole",
+    "unreadable": "a file that could not be read",
 }
 
 #: Why a duplicate is doubtful. It is tagged, and never dropped.

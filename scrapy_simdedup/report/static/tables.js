@@ -195,7 +195,13 @@ function clustersTable() {
       {
         title: "original",
         value: (row) => rows[row].url,
-        cell: (row) => make("span", { class: "original" }, address(rows[row].url)),
+        cell: (row) =>
+          make(
+            "span",
+            {},
+            address(rows[row].url),
+            rows[row].removed ? make("span", { class: "near" }, " removed from the index") : null,
+          ),
       },
       count("copies", "size"),
       count("hosts", "hosts"),
