@@ -8,7 +8,8 @@ from pathlib import Path
 
 from scrapy_simdedup.exceptions import IndexUnusable
 
-_CORRUPT, _NOT_A_DATABASE = 11, 26
+# Nothing that is written here is too big; a damaged length is.
+_CORRUPT, _TOO_BIG, _NOT_A_DATABASE = 11, 18, 26
 
 
 def is_damage(error: BaseException | None) -> bool:
@@ -23,10 +24,10 @@ def is_damage(error: BaseException | None) -> bool:
         return True
     code = getattr(error, "sqlite_errorcode", None)
     if code is None:
-        # Python 3.10 gives no code, and at times no message; this class itself is what it makes of
-        # these two codes, and a subclass of nearly everything else.
-        return type(error) is sqlite3.DatabaseError
-    return code & 0xFF in (_CORRUPT, _NOT_A_DATABASE)
+        # Python 3.10 gives no code, and at times no message; these classes themselves are what it
+        # makes of these codes, and others of nearly everything else.
+        return type(error) in (sqlite3.DatabaseError, sqlite3.DataError)
+    return code & 0xFF in (_CORRUPT, _TOO_BIG, _NOT_A_DATABASE)
 
 
 def check_command(path: Path | str) -> str:
