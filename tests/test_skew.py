@@ -16,6 +16,7 @@ from scrapy_simdedup.analysis import Analysis, Source, analyse
 from scrapy_simdedup.candidates import plans, propose
 from scrapy_simdedup.deduplicator import Deduplicator
 from scrapy_simdedup.index import bands
+from scrapy_simdedup.index.bands import Plan
 from scrapy_simdedup.index.records import NewPage
 from test_index import BITS_ONLY, fingerprinted
 from texts import reworded, story
@@ -78,11 +79,11 @@ class Watched:
         self.widths: list[int] = []
         ranges, scan = self.lookup._ranges, self.lookup._scan
 
-        def watched_ranges(base: int, wanted: Any, most: int) -> Any:
-            width = 64 - (wanted[0][2] - wanted[0][1]).bit_length()
+        def watched_ranges(base: int, plan: Plan, start: int) -> Any:
+            width = 64 - (plan.ranges[0].high - plan.ranges[0].low).bit_length()
             if self.widths[-1:] != [width]:
                 self.widths.append(width)
-            return ranges(base, wanted, most)
+            return ranges(base, plan, start)
 
         def watched_scan(*arguments: Any) -> Any:
             self.widths.append(0)

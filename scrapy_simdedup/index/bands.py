@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import combinations
 from math import comb
@@ -47,8 +46,7 @@ Row = tuple[int, int, int]
 """A row that a plan found: band, unsigned key, page number."""
 
 
-@dataclass(frozen=True)
-class Scan:
+class Scan(NamedTuple):
     """Compare all keys of a band with ``key``; wanted are those within ``limit`` bits.
 
     The upper ``bits`` bits of a key count.
@@ -63,9 +61,12 @@ class Scan:
         """Return the ranges of the same look-up by prefixes of 16 bits, however many."""
         return _ranges(self.key >> (64 - self.bits), self.limit, 16, self.bits)
 
+    def turned(self) -> list[int]:
+        """Return the key as it stands in each band: those at a limit's distance are the wanted."""
+        return rotations(self.key >> (64 - self.bits), self.bits)
 
-@dataclass(frozen=True)
-class Plan:
+
+class Plan(NamedTuple):
     """Which ranges of rows to read.
 
     A range that holds more than ``most_rows`` rows is crowded: then the whole of another plan
@@ -91,6 +92,14 @@ def rotate(value: int, by: int, bits: int = 64) -> int:
     return ((value << by) | (value >> (bits - by))) & ((1 << bits) - 1) if by else value
 
 
+def rotations(value: int, bits: int = 64) -> list[int]:
+    """Return the keys of a fingerprint: rotated by 0, 16, 32 ... bits, as upper ends of 64 bits."""
+    above, all_bits = 64 - bits, (1 << bits) - 1
+    # Twice in a row, a number has all its rotations in it.
+    twice = value << bits | value
+    return [(twice >> (bits - by) & all_bits) << above for by in range(0, bits, 16)]
+
+
 def radii(limit: int, parts: int) -> list[int]:
     """Return how many flips each of ``parts`` parts is searched with; -1: not searched."""
     flips, more = divmod(limit, parts)
@@ -107,19 +116,26 @@ def _masks(width: int, flips: int) -> tuple[int, ...]:
     )
 
 
+@lru_cache(maxsize=256)
+def _parts(limit: int, width: int, bits: int) -> list[tuple[int, int, tuple[int, ...]]]:
+    """Return the parts of a value that are searched: band, place from the right, and flips."""
+    return [
+        (part * width // 16, bits - (part + 1) * width, _masks(width, flips))
+        for part, flips in enumerate(radii(limit, bits // width))
+        if flips >= 0
+    ]
+
+
 def _ranges(value: int, limit: int, width: int, bits: int) -> list[Range]:
     """Return the key ranges of an exact look-up by prefixes of ``width`` bits."""
-    ranges = []
     below = 64 - width
-    for part, flips in enumerate(radii(limit, bits // width)):
-        if flips < 0:
-            continue
-        band = part * width // 16
-        prefix = rotate(value, part * width, bits) >> (bits - width)
-        for mask in _masks(width, flips):
-            low = (prefix ^ mask) << below
-            ranges.append(Range(band, low, low | ((1 << below) - 1)))
-    return ranges
+    rest, part = (1 << below) - 1, (1 << width) - 1
+    return [
+        Range(band, low, low | rest)
+        for band, place, masks in _parts(limit, width, bits)
+        for mask in masks
+        for low in (((value >> place & part) ^ mask) << below,)
+    ]
 
 
 @lru_cache(maxsize=1024)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 
-from scrapy_simdedup.index.bands import Plan, Range, Row, Rows, Scan
+from scrapy_simdedup.index.bands import Plan, Row, Rows, Scan
 from scrapy_simdedup.index.pages import SIGN, SPACE_BANDS
 from scrapy_simdedup.index.records import Signature
 from scrapy_simdedup.index.scan import Column
 
 # Ranges in one statement: SQLite takes up to 500 parts of a compound.
 _MOST_PARTS = 64
+
+
+_ALL_BITS = (1 << 64) - 1
 
 
 @lru_cache(maxsize=256)
@@ -38,12 +41,12 @@ class Lookup:
 
     def find(self, space: int, first_band: int, plan: Plan | Scan) -> list[Row]:
         """Return the rows that a method's plan asks for, in the method's own band numbers."""
+        base = space * SPACE_BANDS + first_band
         while isinstance(plan, Plan):
             rows: list[Row] = []
             crowded = 0
             for start in range(0, len(plan.ranges), _MOST_PARTS):
-                ranges = plan.ranges[start : start + _MOST_PARTS]
-                found, full = self._ranges(space * SPACE_BANDS + first_band, ranges, plan.most_rows)
+                found, full = self._ranges(base, plan, start)
                 rows += found
                 crowded += full
                 if crowded and plan.otherwise:
@@ -54,19 +57,27 @@ class Lookup:
             plan = plan.otherwise()
         return self._scan(space, first_band, plan)
 
-    def _ranges(self, base: int, ranges: Sequence[Range], most: int) -> tuple[list[Row], int]:
-        """Return the rows of ranges with at most so many, and the number of the other ranges."""
-        if not ranges:
-            return [], 0
+    def _ranges(self, base: int, plan: Plan, start: int) -> tuple[list[Row], int]:
+        """Return the rows of some ranges, and how many more of these are crowded."""
+        most, scan = plan.most_rows, plan.scan
+        ranges = plan.ranges[start : start + _MOST_PARTS]
         values = [
             value for band, low, high in ranges for value in (base + band, low - SIGN, high - SIGN)
         ]
-        statement = _statement(len(ranges), most + 1)
-        got = self._connection.execute(statement, values).fetchall()
+        got = self._connection.execute(_statement(len(ranges), most + 1), values).fetchall()
         full: set[int] = set()
         if len(got) > most:
             counts = Counter(part for part, _, _ in got)
             full = {part for part, count in counts.items() if count > most}
+        if scan is not None:
+            # Most rows of a wide range are far away.
+            turned, limit = scan.turned(), scan.limit
+            wanted = [turned[band] - SIGN for band, _, _ in ranges]
+            got = [
+                (part, key, page)
+                for part, key, page in got
+                if ((key ^ wanted[part]) & _ALL_BITS).bit_count() <= limit
+            ]
         rows = [(ranges[part][0], key + SIGN, page) for part, key, page in got if part not in full]
         return rows, len(full)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from scrapy_simdedup.index.bands import Plan, Row, Rows, Scan, plan_hamming
+from scrapy_simdedup.index.bands import Plan, Row, Rows, Scan, plan_hamming, rotations
 from scrapy_simdedup.methods.base import Limits, Pair
 from scrapy_simdedup.text.document import Document, Hashes
 
@@ -66,12 +66,7 @@ class Simhash:
     def rows(self, part: bytes) -> Rows:
         """Return the fingerprint under rotations by 0, 16, 32 and 48 bits (0 and 16 of 32)."""
         value, bits = int.from_bytes(part, "little"), 8 * len(part)
-        above, all_bits = 64 - bits, (1 << bits) - 1
-        # Twice in a row, a number has all its rotations in it.
-        twice = value << bits | value
-        return [
-            (band, (twice >> (bits - 16 * band) & all_bits) << above) for band in range(bits // 16)
-        ]
+        return list(enumerate(rotations(value, bits)))
 
     def limit(self, limits: Limits, terms: int) -> int:
         """Return how many bits a text of so many distinct terms may differ in."""
@@ -88,6 +83,9 @@ class Simhash:
 
     def pick(self, part: bytes, terms: int, limits: Limits, found: Sequence[Row]) -> list[int]:
         """Return the pages within the limit, nearest first, ties by first seen."""
+        if not found:
+            # So it is for most pages.
+            return []
         rotated = [key for _, key in self.rows(part)]
         limit = self.limit(limits, terms)
         near = sorted(

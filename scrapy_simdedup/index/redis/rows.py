@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from scrapy_simdedup.index.bands import Range, Row, Scan, rotate
+from scrapy_simdedup.index.bands import Range, Row, Scan
 
 # Bytes of a page's number.
 PAGE_BYTES = 5
@@ -83,11 +83,7 @@ def near(space: int, scan: Scan, ranges: Sequence[Range], buckets: Iterable[byte
     band = np.repeat([each.band for each in ranges], counts)
     high = np.repeat(np.array([each.low for each in ranges], dtype=np.uint64), counts)
     keys = _numbers(table[:, :6]) | high
-    value = scan.key >> (64 - scan.bits)
-    turned = [
-        rotate(value, 16 * by, scan.bits) << (64 - scan.bits) for by in range(scan.bits // 16)
-    ]
-    apart = np.bitwise_count(keys ^ np.array(turned, dtype=np.uint64)[band])
+    apart = np.bitwise_count(keys ^ np.array(scan.turned(), dtype=np.uint64)[band])
     wanted = apart <= scan.limit
     if space:
         wanted &= (table[:, 6:-PAGE_BYTES] == np.frombuffer(_space(space), np.uint8)).all(axis=1)
