@@ -25,6 +25,7 @@ from scrapy_simdedup.identity import identity_of
 from scrapy_simdedup.index import schema
 from scrapy_simdedup.index.damage import is_damage
 from scrapy_simdedup.index.files import move_aside
+from scrapy_simdedup.index.migrations import migrations
 from scrapy_simdedup.index.texts import read
 from test_command import simdedup
 from texts import page, reworded, story
@@ -258,7 +259,7 @@ def test_a_file_whose_making_was_cut_short_is_made_now(tmp_path, step):
     if step == "the record of migrations":
         from sqlite_utils import Database
 
-        schema.migrations.ensure_migrations_table(Database(connection, execute_plugins=False))
+        migrations.ensure_migrations_table(Database(connection, execute_plugins=False))
     connection.close()
     ran = simdedup(tmp_path, "check", "--index", path)
     assert ran.returncode == 2
