@@ -11,7 +11,7 @@ import re
 import numpy as np
 
 from scrapy_simdedup.text.document import Document, hash_terms
-from scrapy_simdedup.text.normalise import normalise
+from scrapy_simdedup.text.normalise import fold
 
 # Of each kind so many are stored, the smallest hashes: a sample that two pages draw alike.
 _SAMPLE = 48
@@ -30,7 +30,7 @@ def numbers(document: Document) -> set[str]:
 def names(document: Document) -> set[str]:
     """Return the capitalised words inside sentences, in scripts that have capitals."""
     found = dict.fromkeys(_NAME.findall(document.raw))
-    return set(normalise(" ".join(found)).split())
+    return set(fold(" ".join(found)).split())
 
 
 def sign(document: Document) -> bytes:

@@ -96,7 +96,8 @@ class Document:
     @cached_property
     def distinct(self) -> dict[str, int]:
         """The distinct terms, in order of first occurrence, with their places in that order."""
-        return {term: place for place, term in enumerate(dict.fromkeys(self.terms))}
+        terms = dict.fromkeys(self.terms)
+        return dict(zip(terms, range(len(terms)), strict=True))
 
     @cached_property
     def _hashes(self) -> Hashes:

@@ -82,17 +82,19 @@ def _table() -> tuple[dict[str, int], list[frozenset[str]]]:
         lists.append(words)
         for word in words:
             votes[word] |= 1 << (_LANE * number)
-    return dict(votes), lists
+    # They have no vote: their script is no other language's.
+    return {**dict.fromkeys(_CHINESE, 0), **votes}, lists
 
 
 def stop_words(words: Collection[str]) -> frozenset[str]:
     """Return the stop words among the distinct ``words`` of a text."""
     votes, lists = _table()
-    total = sum(votes[word] for word in votes.keys() & words)
-    found = _CHINESE.intersection(words)
+    known = votes.keys() & words
+    total = sum(map(votes.__getitem__, known))
+    found = _CHINESE & known
     if total:
         lanes = total.to_bytes(_LANE // 8 * len(lists), "little")
         # The most votes; of equal ones the language that comes first in the alphabet.
         best = int(np.argmax(np.frombuffer(lanes, dtype="<u2")))
-        found |= lists[best].intersection(words)
+        found |= lists[best] & known
     return found
