@@ -227,7 +227,7 @@ def test_no_page_text_in_the_log(crawl, site):
         ({"SIMDEDUP_MAX_DISTANCE": "abc"}, "SIMDEDUP_MAX_DISTANCE is 'abc'"),
         ({"SIMDEDUP_MAX_DISTANCE": 99}, "0 to 64 bits"),
         ({"SIMDEDUP_ACTION": "remove"}, "`tag`, `drop-items` or `drop`"),
-        ({"SIMDEDUP_INDEX": "redis://localhost"}, "no store for this kind of address"),
+        ({"SIMDEDUP_INDEX": "mysql://localhost"}, "no store for this kind of address"),
     ],
 )
 def test_bad_settings_stop_the_crawl_at_the_start(crawl, site, settings, told):

@@ -19,6 +19,6 @@ MAX_IDLE_TIME_BEFORE_CLOSE = 5
 ADDONS = {"scrapy_simdedup.Addon": 500}
 SIMDEDUP_INDEX = f"{REDIS_URL}?prefix=dedup:%(spider)s"
 SIMDEDUP_ACTION = "drop-items"
-SIMDEDUP_CALLBACKS = ["parse_story"]
+SIMDEDUP_CALLBACKS = ["parse_article"]
 # Both are on one machine here, which may be a small one.
 SIMDEDUP_TIMEOUT = 60
