@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +16,9 @@ from scrapy_simdedup.text.document import Document, Hashes, Shape
 from scrapy_simdedup.text.extract import Extract, decode, describe, extract
 from scrapy_simdedup.text.fast_extract import fast_extract
 from scrapy_simdedup.text.normalise import normalise
+
+if TYPE_CHECKING:
+    from scrapy_simdedup.config import Config
 
 # Every page is signed by these: distance and resemblance stand in every decision.
 # The sketch comes first: the hashes of all terms, which it needs, serve the fingerprint as well.
@@ -49,6 +53,11 @@ class Recipe:
     methods: tuple[str, ...] = ()
     min_terms: int = 17
     shape: Shape = Shape()
+
+    @classmethod
+    def of(cls, config: Config) -> Recipe:
+        """Return the recipe that a config asks for."""
+        return cls(config.extractor, config.methods, config.min_terms, config.shape)
 
 
 @dataclass(frozen=True)

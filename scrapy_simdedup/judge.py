@@ -222,7 +222,7 @@ class Judge:
             )
             return Judgement(Verdict("revisit"), claim)
         near = outcome.near
-        verdict = _verdict("duplicate", near, case.rules, case.analysis)
+        verdict = verdict_on("duplicate", near, case.rules, case.analysis)
         return Judgement(verdict, None, near.kept.id, original_open=not near.kept.settled)
 
     def _keep(self, case: Case) -> Judgement:
@@ -238,7 +238,7 @@ class Judge:
         )
         near = case.compared[0] if case.compared else None
         return Judgement(
-            _verdict("revisit" if before else "unique", near, case.rules, analysis), claim
+            verdict_on("revisit" if before else "unique", near, case.rules, analysis), claim
         )
 
     def _log(
@@ -263,7 +263,8 @@ class Judge:
         )
 
 
-def _verdict(status: Status, near: Compared | None, rules: Rules, analysis: Analysis) -> Verdict:
+def verdict_on(status: Status, near: Compared | None, rules: Rules, analysis: Analysis) -> Verdict:
+    """Return the verdict on a page, and how near the nearest kept one is, if there is any."""
     # The limit that holds is the smaller one of the two texts'.
     lengths = [analysis.terms, near.kept.terms] if near else [analysis.terms]
     allowed = min(rules.fingerprint.limit(rules.limits, terms) for terms in lengths)

@@ -99,6 +99,18 @@ class Method(Protocol):
     def bands(self) -> int:
         """How many bands the method's rows use."""
 
+    @property
+    def most_rows(self) -> int:
+        """A key (or range) with more rows than this is crowded."""
+
+    @property
+    def least_shared(self) -> int:
+        """How many rows a candidate shares with the page at least."""
+
+    @property
+    def most_candidates(self) -> int:
+        """So many candidates are picked at most."""
+
     def sign(self, document: Document) -> bytes:
         """Return the method's part of the signature."""
 

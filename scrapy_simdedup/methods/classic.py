@@ -33,6 +33,10 @@ class Classic(Simhash):
         """Return the source's limit for a text of that length: 3 bits, or 10 for a short one."""
         return next(bits for least, bits in CLASSIC_DISTANCES if terms >= least)
 
+    def widest(self, limits: Limits) -> int:
+        """Return the source's limit for short texts."""
+        return max(bits for _, bits in CLASSIC_DISTANCES)
+
     def accepts(self, pair: Pair, limits: Limits) -> bool:
         """Tell whether the distance is within the smaller limit of the two texts."""
         return self.within(pair, limits)

@@ -27,11 +27,6 @@ PARTS = 8
 # Rows that propose: the smallest 5-shingle hashes. Two in common make a candidate.
 _ROWS = 16
 _ROW_SHINGLE = 5
-_SHARED = 2
-
-# Template residue fills a key with pages; keys with more rows than this are not evidence.
-_MOST_ROWS = 48
-_MOST_CANDIDATES = 32
 
 # A part is new when less than this share of its sampled shingles is known.
 _KNOWN_SHARE = 0.25
@@ -122,6 +117,10 @@ class Sketch:
 
     name = part_name = "sketch"
     bands = 1
+    # Template residue fills a key with pages; keys with more rows than this are not evidence.
+    most_rows = 48
+    least_shared = 2
+    most_candidates = 32
 
     def sign(self, document: Document) -> bytes:
         """Return header, row keys and tags: 14 + 4 * rows + 2 * tags bytes, 334 at most."""
@@ -144,11 +143,11 @@ class Sketch:
     def plan(self, part: bytes, terms: int, limits: Limits, size: int) -> Plan:
         """Return one exact range for each row key; crowded keys are skipped."""
         ranges = [Range(band, key, key) for band, key in self.rows(part)]
-        return Plan(ranges, most_rows=_MOST_ROWS)
+        return Plan(ranges, most_rows=self.most_rows)
 
     def pick(self, part: bytes, terms: int, limits: Limits, found: Sequence[Row]) -> list[int]:
         """Return the pages that share at least two row keys, most shared first."""
-        return most_shared(found, _SHARED)[:_MOST_CANDIDATES]
+        return most_shared(found, self.least_shared)[: self.most_candidates]
 
     def accepts(self, pair: Pair, limits: Limits) -> bool:
         """Tell whether the new page brings too little that the kept one lacks."""
