@@ -14,9 +14,9 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from scrapy_simdedup import __version__
-from scrapy_simdedup.commands import check, explain, export, idf, scan, tune
+from scrapy_simdedup.commands import check, explain, export, idf, load, scan, spark, tune
 
-_SUBCOMMANDS = (scan, export, explain, tune, check, idf)
+_SUBCOMMANDS = (scan, export, explain, tune, check, idf, spark, load)
 
 
 class Command(ScrapyCommand):
@@ -28,7 +28,7 @@ class Command(ScrapyCommand):
 
     def syntax(self) -> str:
         """Return the usage line."""
-        return "<scan|export|explain|tune|check|idf> [options]"
+        return "<scan|export|explain|tune|check|idf|spark|load> [options]"
 
     def short_desc(self) -> str:
         """Return the line in Scrapy's list of commands."""

@@ -1,0 +1,38 @@
+"""``scrapy simdedup load``: the result of a Spark job becomes an index."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from scrapy_simdedup.commands.options import add_index
+
+
+def add_parser(subcommands: Any) -> None:
+    """Declare the subcommand."""
+    parser = subcommands.add_parser(
+        "load",
+        help="make an index of what spark found",
+        description="Make an index of the result of scrapy simdedup spark, so that a crawl goes on"
+        " from an archive. A load that is stopped leaves no index.",
+        epilog="example: scrapy simdedup load --input result/ --index .scrapy/simdedup/news.db",
+    )
+    parser.add_argument(
+        "--input", required=True, type=Path, dest="result", metavar="RESULT", help="the folder"
+    )
+    add_index(parser)
+    parser.set_defaults(function=run)
+
+
+def run(opts: argparse.Namespace, _: Any) -> None:
+    """Load the result. Raises ResultUnusable and IndexUnusable."""
+    from tqdm import tqdm
+
+    from scrapy_simdedup.batch.load import Result, load
+
+    result = Result(opts.result)
+    with tqdm(total=len(result), unit=" rows", disable=None) as progress:
+        loaded = load(result, opts.index, progress.update)
+    print(f"{loaded.originals} originals, {loaded.decisions} decisions", file=sys.stderr)
