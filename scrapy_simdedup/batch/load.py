@@ -6,8 +6,9 @@ import base64
 import gzip
 import json
 import os
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -29,6 +30,9 @@ LAYOUT = 1
 
 # Rows of one transaction.
 _CHUNK = 5_000
+
+# Rows come in no order that the index would like: what is in memory need not be read again.
+_CACHE = 256 << 20
 
 _BINARY = ("body", "digest", "signature")
 
@@ -154,6 +158,7 @@ def _fill(result: Result, part: Path, done: Callable[[int], object]) -> Loaded:
         spider="spark",
         settings=about["settings"],
         versions=json.dumps(about["versions"]),
+        cache=_CACHE,
     )
     loader = _Loader(store, about["rules"], rows)
     ended = "failed"
@@ -243,7 +248,11 @@ def _identities(row: dict[str, Any]) -> bytes:
 
 
 def _rename(part: Path, index: Path) -> None:
-    """Give a whole index its name, once the disk has it."""
+    """Give a whole index its name, once the disk has it in one file."""
+    with closing(sqlite3.connect(part)) as connection:
+        busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        assert not busy
+    _refuse_existing(index)
     with part.open("rb+") as file:
         os.fsync(file.fileno())
     part.rename(index)

@@ -112,7 +112,8 @@ def _ranges(value: int, limit: int, width: int, bits: int) -> list[Range]:
 
 
 @lru_cache(maxsize=1024)
-def _range_count(limit: int, width: int, bits: int) -> int:
+def range_count(limit: int, width: int, bits: int) -> int:
+    """Return how many ranges an exact look-up by prefixes of ``width`` bits has."""
     return sum(
         comb(width, ones) for flips in radii(limit, bits // width) for ones in range(flips + 1)
     )
@@ -122,7 +123,7 @@ def choose_width(limit: int, size: int, bits: int = 64) -> int:
     """Return the prefix width of the cheapest exact plan, 16 or 32 bits, or 0 for a scan."""
     costs = {0: SCAN_START + SCAN_COST * size}
     for width in (16, 32) if bits == 64 else (16,):
-        count = _range_count(limit, width, bits)
+        count = range_count(limit, width, bits)
         costs[width] = count * (RANGE_COST + ROW_COST * size / 2**width)
     return min(costs, key=lambda width: costs[width])
 
@@ -149,7 +150,7 @@ def plan_hamming(
         width = _chosen(limit, size.bit_length(), bits)
     if not width:
         return Scan(0, value << (64 - bits), limit)
-    wider = 32 if width == 16 and bits == 64 and _range_count(limit, 32, 64) <= _MOST_RANGES else 0
+    wider = 32 if width == 16 and bits == 64 and range_count(limit, 32, 64) <= _MOST_RANGES else 0
     return Plan(
         _ranges(value, limit, width, bits),
         otherwise=partial(plan_hamming, value, limit, size, wider, bits=bits),

@@ -25,7 +25,7 @@ SHINGLE = 3
 PARTS = 8
 
 # Rows that propose: the smallest 5-shingle hashes. Two in common make a candidate.
-_ROWS = 16
+ROWS = 16
 _ROW_SHINGLE = 5
 
 # A part is new when less than this share of its sampled shingles is known.
@@ -126,7 +126,7 @@ class Sketch:
         """Return header, row keys and tags: 14 + 4 * rows + 2 * tags bytes, 334 at most."""
         shingles = document.shingles(SHINGLE)
         sample = document.smallest_shingles(SHINGLE, SAMPLE)
-        rows = document.smallest_shingles(_ROW_SHINGLE, _ROWS)
+        rows = document.smallest_shingles(_ROW_SHINGLE, ROWS)
         header = np.zeros(1, dtype=_HEADER)
         header["size"] = len(shingles)
         header["rows"] = len(rows)

@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from scrapy_simdedup.batch.spark.frames import settled
+from scrapy_simdedup.batch.spark.rounds import TooManyRounds
 
 
 def clusters(decisions: DataFrame) -> DataFrame:
@@ -25,16 +26,15 @@ def components(pages: DataFrame, evidence: DataFrame, most: int) -> DataFrame:
     Two pages are connected if one would be a copy of the other, or both are connected with a
     third: so chains, which judging keeps apart, are one component. By rounds of the algorithm
     of large and small stars (Kiveris et al., Connected Components in MapReduce and Beyond, 2014).
+    Raises TooManyRounds.
     """
     edges = evidence.where("method IS NOT NULL AND new != old").select("new", "old")
     stars = settled(_larger_first(edges))
     for _ in range(most):
-        after = settled(_small_stars(_large_stars(stars)))
-        done = after.exceptAll(stars).isEmpty() and stars.exceptAll(after).isEmpty()
-        stars = after
-        if done:
-            break
-    return _named(pages, stars)
+        before, stars = stars, settled(_small_stars(_large_stars(stars)))
+        if stars.subtract(before).isEmpty() and before.subtract(stars).isEmpty():
+            return _named(pages, stars)
+    raise TooManyRounds(f"after {most} rounds connected components still grow together")
 
 
 def _larger_first(edges: DataFrame) -> DataFrame:

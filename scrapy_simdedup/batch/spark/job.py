@@ -44,6 +44,11 @@ class Deduplicated:
     _collapsed: Collapsed
     _found: Found
 
+    @property
+    def evidence(self) -> DataFrame:
+        """Which texts were compared, ``new`` with ``old``, and what that found."""
+        return self._found.evidence
+
     def components(self) -> DataFrame:
         """Return the judged pages with the connected component that each is in."""
         return clusters.components(self._collapsed.judged, self._found.evidence, ROUNDS)

@@ -16,13 +16,13 @@ from pyspark.sql import functions as F
 from scrapy_simdedup.batch.spark.frames import settled, signed, through
 from scrapy_simdedup.compare import Rules
 from scrapy_simdedup.exceptions import ConfigError
-from scrapy_simdedup.index.bands import Plan, choose_width
+from scrapy_simdedup.index.bands import Plan, choose_width, range_count
 from scrapy_simdedup.index.records import Signature, unpack
 from scrapy_simdedup.methods import FIRST_BAND, METHODS, rows_of
 from scrapy_simdedup.methods.simhash import Simhash
 
-# More flipped bits than these would make thousands of look-ups for each text.
-WIDEST = 12
+# With more look-ups for each text nearly all texts would be held against each other.
+_MOST_RANGES = 1200
 
 _SCHEMA = (
     "text long, last long, space long,"
@@ -64,13 +64,17 @@ def _widths(rules: Rules, size: int, bits: int) -> dict[str, int]:
         method = METHODS[name]
         if isinstance(method, Simhash):
             widest = method.widest(rules.limits)
-            if widest > WIDEST:
-                raise ConfigError(
-                    f"SIMDEDUP_MAX_DISTANCE has {widest} bits; a Spark job takes up to {WIDEST}:"
-                    " beyond that every text would be compared with nearly every other one"
-                )
             # Where an index would rather compare all fingerprints: there is no such thing here.
-            widths[name] = choose_width(max(widest, 0), size, bits) or 16
+            width = choose_width(widest, size, bits) or 16
+            ranges = range_count(widest, width, bits)
+            if ranges > _MOST_RANGES:
+                raise ConfigError(
+                    f"the method {name} finds texts up to {widest} of {bits} bits apart, for which"
+                    f" a Spark job would have to look up {ranges} keys for each text, and does not"
+                    f" look up more than {_MOST_RANGES}: lower SIMDEDUP_MAX_DISTANCE, leave"
+                    f" {name} out of SIMDEDUP_METHODS, or use scan"
+                )
+            widths[name] = width
     return widths
 
 

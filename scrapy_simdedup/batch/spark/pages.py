@@ -34,7 +34,7 @@ SCHEMA = (
 
 # Pages that are analysed ahead of the one that is handed on, and bodies that are remembered.
 _AHEAD = 2
-_REMEMBERED = 64
+_REMEMBERED = 16
 
 _TYPES = {"url": (StringType,), "html": (StringType, BinaryType), "text": (StringType,)}
 
@@ -58,7 +58,7 @@ def of_table(frame: DataFrame, config: Config, order: str | None) -> DataFrame:
     place = F.monotonically_increasing_id()
     if order is not None:
         place = F.struct(F.col(order).alias("asked"), place.alias("row"))
-    given = [name for name in ("url", "html", "text", "key", "reason") if name in frame.columns]
+    given = [name for name in _TYPES if name in frame.columns]
     frame = frame.select(place.alias("place"), *given)
     wanted = frame.sparkSession.sparkContext.defaultParallelism
     if frame.rdd.getNumPartitions() < wanted:
@@ -87,14 +87,12 @@ def of_records(
 def _record(row: Row) -> Record:
     values = row.asDict()
     url, html, text = (values.get(name) for name in ("url", "html", "text"))
-    if values.get("reason"):
-        return Record(url or "", url or "", reason=values["reason"])
     if url is None:
         return Record("", "", reason="no-url")
     if html is None and text is None:
         return Record(url, url, reason="no-field")
     content = bytes(html) if isinstance(html, bytearray) else html
-    return Record(url, values.get("key") or url, content, text)
+    return Record(url, url, content, text)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
@@ -58,7 +59,10 @@ def _is_parquet(path: str) -> bool:
 
 def _table(spark: SparkSession, paths: list[str], columns: Columns) -> DataFrame:
     """Return the pages of Parquet files, and in the column ``asked`` what they are ordered by."""
-    frame = spark.read.parquet(*paths)
+    try:
+        frame = spark.read.parquet(*paths)
+    except AnalysisException as error:
+        raise InputUnusable(f"cannot read {', '.join(paths)}: {error}") from None
     names = {"url": columns.url, "html": columns.html, "text": columns.text}
     needed = [name for name in (columns.url, columns.order) if name is not None]
     missing = [name for name in needed if name not in frame.columns]

@@ -34,8 +34,9 @@ def collapse(analysed: DataFrame) -> Collapsed:
     else:
         number = F.monotonically_increasing_id()
         analysed = settled(analysed.orderBy("place").select(number.alias("order"), "*"))
-    told = analysed.select("order", "url", "space", "body", "status", "reason", "terms")
-    judged = analysed.where("sameness IS NOT NULL")
+    # What is large is read once more, for the texts, and is then let go.
+    narrow = settled(analysed.drop("place", "signature", "shingles"))
+    judged = narrow.where("sameness IS NOT NULL")
     same = settled(
         judged.groupBy("sameness").agg(
             F.min("order").alias("text"), F.max("order").alias("last"), F.count("*").alias("pages")
@@ -49,6 +50,7 @@ def collapse(analysed: DataFrame) -> Collapsed:
         .drop("sameness")
     )
     texts = same.drop("sameness").join(
-        judged.select(F.col("order").alias("text"), *_OF_TEXT), "text"
+        analysed.select(F.col("order").alias("text"), *_OF_TEXT), "text"
     )
+    told = narrow.select("order", "url", "space", "body", "status", "reason", "terms")
     return Collapsed(told, settled(pages), settled(texts))

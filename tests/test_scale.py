@@ -1,0 +1,49 @@
+"""docs/scale.md says what its command prints, and the formulas do what they say."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).resolve().parents[1]
+
+sys.path.insert(0, str(PROJECT / "benchmarks"))
+
+import scale  # noqa: E402
+
+DOCUMENT = PROJECT / "docs" / "scale.md"
+
+
+def test_the_document_is_what_the_command_prints(tmp_path, capsys):
+    copy = tmp_path / "scale.md"
+    shutil.copy(DOCUMENT, copy)
+    scale.main(["--update", str(copy)])
+    assert copy.read_text(encoding="utf-8") == DOCUMENT.read_text(encoding="utf-8")
+    for name in scale.CONSTANTS:
+        assert f"`{name}`" in capsys.readouterr().out or f"`{name}`" in copy.read_text()
+
+
+def test_the_formulas():
+    known = {name: constant.value for name, constant in scale.CONSTANTS.items()}
+    known |= {"redis_bytes": 1000.0, "redis_trips": 2.0, "redis_per_second": 500.0}
+    known |= {"redis_memory": 64e9, "sqlite_bytes": 1200.0, "sqlite_ms": 1.0, "disk_ms": 0.1}
+    known |= {"spark_per_second": 50.0, "cores": 100.0, "spark_shuffle_bytes": 10_000.0}
+    small, large = 10**6, 10**8
+    assert scale.lookups(small) == pytest.approx(
+        {"width": 16, "ranges": 4, "rows": 61.04, "sketch_ranges": 16, "meet": 2.37e-9}, rel=1e-2
+    )
+    assert (scale.lookups(large)["width"], scale.lookups(large)["ranges"]) == (32, 66)
+    found = scale.sqlite(large, known)
+    assert (found["bytes"], found["touched"]) == (1.2e11, 66 + 16 + 22)
+    assert found["disk_hours"] == pytest.approx(large * 104 * 0.1 / 3.6e6)
+    assert scale.redis(large, known) == {
+        "bytes": 1e11,
+        "servers": 2,
+        "trips": 2e8,
+        "hours": pytest.approx(1e8 / 1000 / 3600),
+    }
+    assert scale.spark(large, known)["hours"] == pytest.approx(1e8 / 50 / 100 / 3600)
+    assert scale.spark(large, {**known, "spark_per_second": None})["core_hours"] is None

@@ -1,0 +1,262 @@
+"""The Spark job comes to the decisions of ``scan``, in a real Spark on this machine."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from scrapy_simdedup import ConfigError, SimDedupError
+from scrapy_simdedup.methods import METHODS
+from sparking import by_scan, by_spark, chain, markup, table
+from texts import chinese, page, reworded, story
+
+CORPUS = Path(__file__).resolve().parents[2] / "shared" / "corpus"
+
+
+def deduplicate(*arguments: Any, **options: Any) -> Any:
+    # Late: it needs PySpark.
+    from scrapy_simdedup.batch.spark import deduplicate
+
+    return deduplicate(*arguments, **options)
+
+
+# The same decisions as scan
+
+
+def labelled() -> list[tuple[str, bytes, None]]:
+    """Return the labelled pages, each set as a site; a few made-up ones where there are none."""
+    pages = [
+        (f"https://{path.parts[-3]}.example/{path.name}", path.read_bytes(), None)
+        for path in sorted(CORPUS.glob("*/pages/*.html"))
+    ]
+    for at in range(0 if pages else 60):
+        text = chinese(at % 12) if at % 3 else reworded(story(at % 5), 0.02 * (at % 7), at)
+        html = page(text, template="wire" if at % 2 else "plain").encode()
+        pages.append((f"https://{'zh' if at % 3 else 'en'}.example/{at}", html, None))
+    return pages
+
+
+def test_the_labelled_sets(spark, tmp_path):
+    rows, options = labelled(), {"SIMDEDUP_SCOPE": "site"}
+    found = deduplicate(table(spark, rows), options)
+    scanned = by_scan(rows, tmp_path / "i.db", options)
+    assert by_spark(found) == scanned
+    assert found.full_keys == 0
+    statuses = Counter(each["status"] for each in scanned)
+    assert min(statuses["unique"], statuses["duplicate"]) > 15
+    copies = Counter(each["original"] for each in scanned if each["status"] == "duplicate")
+    assert {row["original"]: row["copies"] for row in found.clusters.collect()} == copies
+    connected = {row["url"]: row["component"] for row in found.components().collect()}
+    for each in scanned:
+        if each["status"] == "duplicate":
+            assert connected[each["url"]] == connected[each["original"]]
+
+
+# A page of a site: which of its URLs, which text, how that is changed, what is around it.
+PAGES = st.lists(
+    st.tuples(st.integers(0, 4), st.integers(0, 5), st.integers(0, 3), st.integers(0, 3)),
+    max_size=10,
+)
+SETTINGS = [
+    {},
+    {"SIMDEDUP_SINCE": "run"},
+    {
+        "SIMDEDUP_METHODS": ["simhash", "sketch", "piecewise", "keywords"],
+        "SIMDEDUP_MAX_DISTANCE": [(30, 5), (0, 8)],
+    },
+    {"SIMDEDUP_NUMBERS": 0.5, "SIMDEDUP_NAMES": 0.9},
+    {"SIMDEDUP_METHODS": ["classic", "keywords-2"]},
+    {"SIMDEDUP_HASH_BITS": 32},
+    {"SIMDEDUP_MIN_RESEMBLANCE": 0, "SIMDEDUP_MIN_CONTAINMENT": 0, "SIMDEDUP_MAX_DISTANCE": 6},
+]
+
+
+def site(number: int, pages: list[tuple[int, int, int, int]]) -> Iterator[tuple[str, Any, Any]]:
+    texts = [*chain(number, 4), *chain(100 + number, 1), "Too little."]
+    for url, which, change, around in pages:
+        text = texts[which] if change == 0 else reworded(texts[which], 0.1 * change, url)
+        yield f"https://s{number}.example/{url}", *markup(text, around)
+
+
+def together(sites: list[list[tuple[int, int, int, int]]]) -> list[tuple[str, Any, Any]]:
+    """Return the pages of many sites, which take turns."""
+    queues = [iter(site(number, pages)) for number, pages in enumerate(sites)]
+    rows = []
+    while queues:
+        for queue in list(queues):
+            row = next(queue, None)
+            if row is None:
+                queues.remove(queue)
+            else:
+                rows.append(row)
+    return rows
+
+
+@settings(
+    max_examples=4,
+    deadline=None,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+@given(sites=st.lists(PAGES, min_size=20, max_size=20), options=st.sampled_from(SETTINGS))
+def test_near_copies_chains_and_revisits(spark, tmp_path, sites, options):
+    """One job for many small sets: they are sites that do not see each other."""
+    rows = together(sites)
+    options = {**options, "SIMDEDUP_SCOPE": "site", "SIMDEDUP_WORKERS": 1}
+    scanned = by_scan(rows, tmp_path / f"{time.monotonic_ns()}.db", options)
+    assert by_spark(deduplicate(table(spark, rows), options)) == scanned
+
+
+def test_a_column_gives_the_order(spark, tmp_path):
+    rows = together([[(url, url % 3, url % 2, 0) for url in range(5)] for _ in range(8)])
+    places = list(range(len(rows)))
+    random.Random(5).shuffle(places)
+    frame = spark.createDataFrame(
+        [(rows[place][0], rows[place][2], f"{place:04}") for place in places],
+        "url string, text string, day string",
+    )
+    found = by_spark(deduplicate(frame.repartition(5), order="day"))
+    assert found == by_scan(rows, tmp_path / "i.db", {})
+
+
+def test_one_bad_page_costs_itself_alone(spark, tmp_path):
+    """The extractor raises, hangs, and kills its process."""
+    rows = [(f"https://e.example/{n}", page(story(n // 2)), None) for n in range(12)]
+    for number, word in ((1, "explode"), (4, "hang"), (7, "die")):
+        rows[number] = (rows[number][0], page(f"{word} now"), None)
+    rows += [(None, "no url", None), ("https://e.example/none", None, None)]
+    options = {"SIMDEDUP_EXTRACTOR": "spark_extractor.extract_text", "SIMDEDUP_TIMEOUT": 3}
+    found = by_spark(deduplicate(table(spark, rows), options))
+    assert [(each["status"], each["reason"]) for each in found[-2:]] == [
+        ("skipped", "no-url"),
+        ("skipped", "no-field"),
+    ]
+    scanned = by_scan(rows[:-2], tmp_path / "i.db", {**options, "SIMDEDUP_WORKERS": 1})
+    assert found[:-2] == scanned
+    assert [found[number]["status"] for number in (1, 4, 7)] == ["error", "skipped", "error"]
+    assert Counter(each["status"] for each in found)["unique"] == 6
+
+
+# Crowds
+
+
+def crowd(size: int, change: float = 0.02) -> list[tuple[str, None, str]]:
+    """Return one text and one template with slight variations, each so many times."""
+    wall, template = story(1, 40), story(2, 40)
+    same = [(f"https://a.example/{n}", None, wall) for n in range(size)]
+    varied = [(f"https://b.example/{n}", None, reworded(template, change, n)) for n in range(size)]
+    rows = [row for pair in zip(same, varied, strict=True) for row in pair]
+    return [("https://c.example/", None, story(3, 40)), *rows]
+
+
+def test_a_crowd_is_not_compared_with_itself(spark, tmp_path):
+    """Of one template that is repeated a thousand times the work is a few times a thousand."""
+    size = 1000
+    rows = crowd(size)
+    found = deduplicate(table(spark, rows))
+    decisions = by_spark(found)
+    originals = {each["original"] for each in decisions if each["status"] == "duplicate"}
+    assert len(originals) <= 12
+    assert Counter(each["status"] for each in decisions)["duplicate"] > 1.9 * size
+    compared = found.evidence.count()
+    assert compared < 12 * size, "every variation was held against every other one"
+    assert found.full_keys == 0
+    assert decisions == by_scan(rows, tmp_path / "i.db", {})
+
+
+def test_small_crowds_decide_as_no_crowds_do(spark, tmp_path, monkeypatch):
+    """With buckets that are full so soon, nearly all goes by waves."""
+    pick = random.Random(3)
+    sites = [
+        [(pick.randrange(30), pick.randrange(4), pick.randrange(3), 0) for _ in range(25)]
+        for _ in range(8)
+    ]
+    rows, options = together(sites), {"SIMDEDUP_SCOPE": "site"}
+    scanned = by_scan(rows, tmp_path / "i.db", options)
+    for method in METHODS.values():
+        monkeypatch.setattr(method, "most_rows", 6)
+    found = deduplicate(table(spark, rows), options)
+    assert found.full_keys == 0
+    assert by_spark(found) == scanned
+
+
+def test_full_keys_are_counted(spark, tmp_path):
+    """A catalogue, in which numbers keep all pages apart: there are no copies to be found."""
+    words = story(4, 60)
+    rows = [
+        (f"https://shop.example/{n}", None, f"{words} Model {n * 7919} costs {n * 104729} crowns.")
+        for n in range(120)
+    ]
+    options = {"SIMDEDUP_NUMBERS": 0.6}
+    found = deduplicate(table(spark, rows), options)
+    assert found.full_keys > 0
+    assert {each["status"] for each in by_spark(found)} == {"unique"}
+
+
+# Chains
+
+
+def test_chains(spark, tmp_path):
+    """A chain is cut where its ends are too far apart; and takes as many rounds as it has links."""
+    rows = [(f"https://a.example/{n}", None, text) for n, text in enumerate(chain(7, 9))]
+    found = deduplicate(table(spark, rows))
+    decisions = by_spark(found)
+    assert decisions == by_scan(rows, tmp_path / "i.db", {})
+    statuses = [each["status"] for each in decisions]
+    assert 2 <= statuses.count("unique") < 9
+    assert found.rounds > 2
+    with pytest.raises(SimDedupError, match=r"after 1 rounds \d+ pages .* https://a.example/1"):
+        deduplicate(table(spark, rows), rounds=1)
+
+
+def test_connected_components(spark):
+    """Pages hang together by whatever way; those of one text do, and the others are alone."""
+    from scrapy_simdedup.batch.spark.clusters import components
+
+    pick = random.Random(11)
+    ends = [(at, at + 1) for at in range(30)]
+    ends += [(pick.randrange(40, 90), pick.randrange(40, 90)) for _ in range(40)]
+    pages = [(at, f"u{at}", at) for at in range(100)] + [(100, "again", 99)]
+    root = list(range(100))
+
+    def find(text: int) -> int:
+        while root[text] != text:
+            text = root[text]
+        return text
+
+    for one, other in ends:
+        low, high = sorted((find(one), find(other)))
+        root[high] = low
+    found = components(
+        spark.createDataFrame(pages, "order long, url string, text long"),
+        spark.createDataFrame(
+            [(max(pair), min(pair), "sketch") for pair in ends] + [(95, 96, None)],
+            "new long, old long, method string",
+        ),
+        20,
+    )
+    assert [tuple(row) for row in found.collect()] == [
+        (order, url, f"u{find(text)}") for order, url, text in pages
+    ]
+
+
+# What cannot be
+
+
+def test_bad_tables_and_settings(spark):
+    with pytest.raises(ValueError, match="url and html or text, not address, text"):
+        deduplicate(spark.createDataFrame([("a", "b")], "address string, text string"))
+    with pytest.raises(ValueError, match="column html is int"):
+        deduplicate(spark.createDataFrame([("a", 1)], "url string, html int"))
+    one = spark.createDataFrame([("a", "b")], "url string, text string")
+    with pytest.raises(ConfigError, match=r"simhash finds texts up to 20 of 64 bits"):
+        deduplicate(one, {"SIMDEDUP_MAX_DISTANCE": 20})
+    assert by_spark(deduplicate(one.limit(0))) == []

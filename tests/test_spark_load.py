@@ -1,0 +1,342 @@
+"""From files to a result, from a result to an index: ``scrapy simdedup spark`` and ``load``."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scrapy.cmdline import execute
+
+from scrapy_simdedup import IndexUnusable
+from scrapy_simdedup.batch import load as loading
+from scrapy_simdedup.batch.load import Result, load
+from scrapy_simdedup.index.records import unpack
+from sparking import FIELDS, by_scan, chain, markup
+from test_check import checked, wrong
+from test_command import environment, lines, simdedup
+from texts import chinese, page, reworded, story
+
+
+def pages() -> list[tuple[str, Any, Any]]:
+    """Return pages of every kind of decision: an archive, and what a crawl finds after it."""
+    texts = [*chain(1, 4), story(20, 40), chinese(3), "Too little."]
+    rows = []
+    for at in range(70):
+        text = texts[at % 7]
+        if at % 5 == 0:
+            text = reworded(text, 0.05, at)
+        rows.append((f"https://s{at % 3}.example/{at % 23}", *markup(text, at % 4)))
+    return rows
+
+
+def write_lines(path: Path, rows: list[tuple[str, Any, Any]]) -> None:
+    data = "".join(
+        json.dumps({"url": url, "html": html, "text": text}) + "\n" for url, html, text in rows
+    ).encode()
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+
+
+@pytest.fixture
+def run(spark: Any, capsys: Any) -> Callable[..., tuple[int, str]]:
+    """Run the command in the session of the tests; return its exit code and its messages."""
+
+    def run(*arguments: object) -> tuple[int, str]:
+        with pytest.raises(SystemExit) as ended:
+            execute(["scrapy", "simdedup", *map(str, arguments)])
+        return ended.value.code, capsys.readouterr().err
+
+    return run
+
+
+def decisions(folder: Path) -> list[dict[str, Any]]:
+    return [{name: row[name] for name in FIELDS} for row in Result(folder).rows("decisions")]
+
+
+def table(index: Path, query: str) -> list[tuple[Any, ...]]:
+    with closing(sqlite3.connect(index)) as connection:
+        return connection.execute(query).fetchall()
+
+
+def kept(index: Path) -> list[tuple[Any, ...]]:
+    """Return all that a file holds of its pages, whatever their numbers are."""
+    found = table(
+        index,
+        "SELECT url, space, confirmed, identities, body, digest, terms, visits, signature, id"
+        " FROM pages ORDER BY id",
+    )
+    place = {number: at for at, (*_, number) in enumerate(found)}
+    bands = Counter(
+        (place[page], band, key) for band, key, page in table(index, "SELECT * FROM bands")
+    )
+    rows = [(*row[:-2], dict(unpack(row[-2]))) for row in found]
+    return [rows, sorted(bands.items())]
+
+
+def logged(index: Path) -> list[tuple[Any, ...]]:
+    found = table(
+        index,
+        "SELECT d.url, d.status, d.reason, d.original, d.distance, d.max_distance, d.resemblance,"
+        " d.containment, d.method, d.nearest, d.terms, p.url FROM decisions d"
+        " LEFT JOIN pages p ON p.id = d.original_page ORDER BY d.id",
+    )
+    bodies = table(
+        index,
+        "SELECT b.body, b.space, b.rules, d.url, d.status FROM bodies b JOIN decisions d"
+        " ON d.id = b.decision ORDER BY b.body",
+    )
+    return [found, bodies]
+
+
+@pytest.mark.parametrize("form", ["parquet", "jsonl"])
+def test_a_crawl_continues_from_an_archive(run, tmp_path, form):
+    """The index is the one that a scan would have made, and the next scan finds the same."""
+    rows = pages()
+    archive, later = rows[:45], rows[45:] + rows[:8]
+    write_lines(tmp_path / "a.jsonl.gz", archive[:20])
+    write_lines(tmp_path / "b.jsonl", archive[20:])
+    result, index, other = tmp_path / "result", tmp_path / "loaded.db", tmp_path / "scanned.db"
+    inputs = [tmp_path / "a.jsonl.gz", tmp_path / "b.jsonl"]
+    code, told = run("spark", "--input", *inputs, "--output", result, "--output-format", form)
+    assert code == 0, told
+    assert told.startswith("45 pages: ")
+    assert decisions(result) == by_scan(archive, other, {})
+    code, told = run("load", "--input", result, "--index", index)
+    assert code == 0, told
+    assert "45 decisions" in told
+    assert kept(index) == kept(other)
+    assert logged(index) == logged(other)
+    assert table(index, "SELECT spider, status FROM runs") == [("spark", "finished")]
+    assert not wrong(checked(index))
+    assert by_scan(later, index, {}) == by_scan(later, other, {})
+    assert kept(index) == kept(other)
+    assert sorted(path.name for path in tmp_path.glob("loaded*")) == ["loaded.db", "loaded.db.lock"]
+
+
+def test_what_spark_reads(run, spark, tmp_path):
+    """Folders of pages as scan reads them, and Parquet with columns of other names."""
+    site = tmp_path / "site"
+    (site / "b").mkdir(parents=True)
+    (site / "a.html").write_text(page(story(1)), encoding="utf-8")
+    (site / "b" / "copy.htm").write_text(page(story(1), template="wire"), encoding="utf-8")
+    (site / "b-a.txt").write_text(reworded(story(1), 0.04), encoding="utf-8")
+    (site / "logo.png").write_bytes(b"\x89PNG\r\n")
+    (site / "x.jsonl").write_text('{"url": "https://a.example/", "text": "in a folder"}\n')
+    assert (
+        simdedup(tmp_path, "scan", "site", "--index", "i.db", "--output", "o.jsonl").returncode == 0
+    )
+    code, told = run("spark", "--input", site, "--output", tmp_path / "r")
+    assert (code, told) == (0, "5 pages: 2 duplicate, 2 skipped, 1 unique, in 2 rounds\n")
+    assert decisions(tmp_path / "r") == lines((tmp_path / "o.jsonl").read_bytes())
+
+    rows = [("u2", page(story(2)).encode(), 2), ("u1", page(story(2), "Other").encode(), 1)]
+    frame = spark.createDataFrame(rows, "address string, body binary, day int").coalesce(1)
+    frame.write.parquet(str(tmp_path / "pages"))
+    names = ["--url", "address", "--html", "body"]
+    folder = ["--input", tmp_path / "pages", "--output"]
+    assert run("spark", *folder, tmp_path / "p", *names, "--order", "day")[0] == 0
+    assert [(each["url"], each["status"]) for each in decisions(tmp_path / "p")] == [
+        ("u1", "unique"),
+        ("u2", "duplicate"),
+    ]
+    code, told = run("spark", *folder, tmp_path / "q", "--order", "day")
+    assert code == 1
+    assert "has no column url; it has address, body, day" in told
+    assert not (tmp_path / "q").exists()
+    code, told = run("spark", *folder, tmp_path / "p", *names)
+    assert (code, "is there already" in told) == (1, True)
+    for asked, message in (
+        (["--input", tmp_path / "nothing"], "there is no"),
+        (["--input", site, "--format", "warc"], "there are no warc files"),
+    ):
+        code, told = run("spark", *asked, "--output", tmp_path / "q")
+        assert (code, message in told) == (1, True), told
+
+
+def test_web_archives(run, tmp_path):
+    """The reader of scan, by its own name; several files in a folder, in the order of names."""
+    pytest.importorskip("scrapy_simdedup.batch.warc")
+    from io import BytesIO
+
+    from warcio.statusandheaders import StatusAndHeaders
+    from warcio.warcwriter import WARCWriter
+
+    archive = tmp_path / "archive"
+    archive.mkdir()
+    for name, urls in (("2.warc.gz", ["c", "d"]), ("1.warc", ["a", "b"])):
+        with (archive / name).open("wb") as out:
+            writer = WARCWriter(out, gzip=name.endswith("gz"))
+            for url in urls:
+                html = page(story(ord(url) // 2)).encode()
+                headers = StatusAndHeaders("200 OK", [("Content-Type", "text/html")])
+                writer.write_record(
+                    writer.create_warc_record(
+                        f"https://a.example/{url}", "response", BytesIO(html), http_headers=headers
+                    )
+                )
+    code, told = run(
+        "spark", "--input", archive, "--format", "warc", "--output", tmp_path / "result"
+    )
+    assert code == 0, told
+    ran = simdedup(tmp_path, "scan", archive / "1.warc", archive / "2.warc.gz", "--index", "i.db")
+    assert decisions(tmp_path / "result") == lines(ran.stdout)
+
+
+# A result that was written once, for what needs no Spark
+
+
+def written(folder: Path, count: int = 3) -> Path:
+    """Write a result of a few pages, all unique, as a job would."""
+    from scrapy_simdedup.analysis import Recipe, Source, analyse
+    from scrapy_simdedup.compare import Rules
+    from scrapy_simdedup.config import Config
+    from scrapy_simdedup.digests import name_hash
+    from scrapy_simdedup.identity import identity_of
+    from scrapy_simdedup.index.records import pack
+
+    config = Config()
+    rows: dict[str, list[dict[str, Any]]] = {"originals": [], "decisions": []}
+    for number in range(1, count + 1):
+        source = Source.of(page(story(number)))
+        found = analyse(source, Recipe.of(config))
+        url = f"https://a.example/{number}"
+        common = {"order": number, "url": url, "space": 0, "terms": found.terms}
+        blobs = {
+            "body": source.digest,
+            "digest": found.digest,
+            "signature": pack(found.signature),
+        }
+        rows["originals"].append(
+            {**common, "page": number, "identity": name_hash(url), "visits": 1}
+            | {name: loading.base64.b64encode(blob).decode() for name, blob in blobs.items()}
+        )
+        rows["decisions"].append(
+            {
+                **common,
+                "status": "unique",
+                "changed": False,
+                "body": None,
+                **dict.fromkeys(["reason", "original", "original_page", "distance"]),
+                **dict.fromkeys(["max_distance", "resemblance", "containment"]),
+                **dict.fromkeys(["method", "nearest"]),
+            }
+        )
+    for name, each in rows.items():
+        (folder / name).mkdir(parents=True)
+        data = "".join(json.dumps(row) + "\n" for row in each).encode()
+        (folder / name / "part-00000.json.gz").write_bytes(gzip.compress(data))
+    about = {
+        "layout": loading.LAYOUT,
+        "format": "jsonl",
+        "identity": identity_of(config),
+        "rules": Rules.of(config).number,
+        "settings": "{}",
+        "versions": {},
+        "pages": {"unique": count},
+        "originals": count,
+        "rounds": 1,
+        "full_keys": 0,
+    }
+    (folder / "about").mkdir()
+    (folder / "about" / "part-00000.txt").write_text(json.dumps(about) + "\n")
+    return folder
+
+
+def test_a_load_that_is_stopped_leaves_no_index(tmp_path, monkeypatch):
+    """All or nothing: at whatever transaction it stops, the next load begins anew."""
+    monkeypatch.setattr(loading, "_CHUNK", 1)
+    result, index = Result(written(tmp_path / "result")), tmp_path / "new" / "i.db"
+    for stop in range(1, 6):
+        steps = iter(range(stop))
+
+        def stopping(_: int, steps: Any = steps) -> None:
+            if next(steps, None) is None:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            load(result, index, stopping)
+        assert not index.exists()
+    done: list[int] = []
+    loaded = load(result, index, done.append)
+    assert (loaded.originals, loaded.decisions, done) == (3, 3, [1] * 6)
+    assert not wrong(checked(index))
+    assert not list(index.parent.glob("*.part*"))
+    rows = [(f"https://b.example/{number}", None, story(number)) for number in (1, 2, 3)]
+    assert [each["original"] for each in by_scan(rows, index, {})] == [
+        f"https://a.example/{number}" for number in (1, 2, 3)
+    ]
+
+
+def test_a_killed_load(tmp_path):
+    """Killed with -9 in the middle: no index; and the leftover is in nobody's way."""
+    written(tmp_path / "result", 40)
+    killed = (
+        "import os; from pathlib import Path; from scrapy_simdedup.batch import load\n"
+        "load._CHUNK = 5\n"
+        "load.load(load.Result(Path('result')), Path('i.db'),"
+        " lambda _, n=iter(range(9)): next(n, None) is None and os.kill(os.getpid(), 9))\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", killed], cwd=tmp_path, env=environment())
+    assert ran.returncode == -9
+    assert (tmp_path / "i.db.part").exists()
+    assert not (tmp_path / "i.db").exists()
+    ran = simdedup(tmp_path, "load", "--input", "result", "--index", "i.db")
+    assert (ran.returncode, ran.stderr) == (0, "40 originals, 40 decisions\n")
+    assert not wrong(checked(tmp_path / "i.db"))
+
+
+def test_what_load_refuses(tmp_path):
+    result = written(tmp_path / "result")
+    (tmp_path / "there.db").write_bytes(b"mine")
+    with pytest.raises(IndexUnusable, match=r"there\.db is there already"):
+        load(Result(result), tmp_path / "there.db", print)
+    assert (tmp_path / "there.db").read_bytes() == b"mine"
+    about = result / "about" / "part-00000.txt"
+    about.write_text(about.read_text().replace('"layout": 1', '"layout": 9'))
+    ran = simdedup(tmp_path, "load", "--input", result, "--index", "i.db")
+    assert (ran.returncode, "layout 9" in ran.stderr) == (1, True)
+    about.unlink()
+    ran = simdedup(tmp_path, "load", "--input", result, "--index", "i.db")
+    assert (ran.returncode, "the job did not end" in ran.stderr) == (1, True)
+    assert not (tmp_path / "i.db").exists()
+
+
+# Without Spark
+
+
+def test_without_pyspark(tmp_path):
+    (tmp_path / "pyspark.py").write_text("raise ImportError('no module named pyspark')\n")
+    ran = subprocess.run(
+        [sys.executable, "-m", "scrapy", "simdedup", "spark", "--input", "x", "--output", "y"],
+        cwd=tmp_path,
+        env={**environment(), "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 1
+    assert "pip install 'scrapy-simdedup[spark]'" in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_without_java(tmp_path):
+    pytest.importorskip("pyspark")
+    env = {name: value for name, value in environment().items() if name != "JAVA_HOME"}
+    ran = subprocess.run(
+        [sys.executable, "-m", "scrapy", "simdedup", "spark", "--input", "x", "--output", "y"],
+        cwd=tmp_path,
+        env={**env, "PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 1
+    assert "Java 17 or newer" in ran.stderr
+    assert "Traceback" not in ran.stderr
