@@ -1,9 +1,8 @@
-"""An extractor that raises, hangs or ends its process, where a page says so."""
+"""An extractor that raises or ends its process, where a page says so."""
 
 from __future__ import annotations
 
 import os
-import time
 
 from scrapy_simdedup.text.extract import extract
 
@@ -11,8 +10,6 @@ from scrapy_simdedup.text.extract import extract
 def extract_text(html: str) -> str:
     if "explode now" in html:
         raise ValueError("exploded")
-    if "hang now" in html:
-        time.sleep(600)
     if "die now" in html:
         os._exit(9)
     return extract(html).text

@@ -18,6 +18,9 @@ from texts import page, reworded, story
 Rows = Sequence[tuple[str, str | bytes | None, str | None]]
 """Pages: URL, HTML, text."""
 
+# On a busy machine a page may have to wait for longer than it is worked on.
+PATIENT = {"SIMDEDUP_TIMEOUT": 120}
+
 FIELDS = ("url", "status", "original", "distance", "resemblance", "method", "reason")
 
 
@@ -74,7 +77,7 @@ def by_spark(found: Any) -> list[dict[str, Any]]:
 
 def by_scan(rows: Rows, index: Path, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return what a scan decides, into an index."""
-    with Deduplicator(index, settings, spider="scan") as dedup:
+    with Deduplicator(index, {**PATIENT, **settings}, spider="scan") as dedup:
         records = [Record(url, url, html=html, text=text) for url, html, text in rows]
         return list(scan(records, dedup))
 

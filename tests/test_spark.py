@@ -15,17 +15,17 @@ from hypothesis import strategies as st
 
 from scrapy_simdedup import ConfigError, SimDedupError
 from scrapy_simdedup.methods import METHODS
-from sparking import by_scan, by_spark, chain, markup, table
+from sparking import PATIENT, by_scan, by_spark, chain, markup, table
 from texts import chinese, page, reworded, story
 
 CORPUS = Path(__file__).resolve().parents[2] / "shared" / "corpus"
 
 
-def deduplicate(*arguments: Any, **options: Any) -> Any:
+def deduplicate(frame: Any, options: Any = None, **arguments: Any) -> Any:
     # Late: it needs PySpark.
     from scrapy_simdedup.batch.spark import deduplicate
 
-    return deduplicate(*arguments, **options)
+    return deduplicate(frame, {**PATIENT, **(options or {})}, **arguments)
 
 
 # The same decisions as scan
@@ -128,12 +128,12 @@ def test_a_column_gives_the_order(spark, tmp_path):
 
 
 def test_one_bad_page_costs_itself_alone(spark, tmp_path):
-    """The extractor raises, hangs, and kills its process."""
+    """The extractor raises, and kills its process."""
     rows = [(f"https://e.example/{n}", page(story(n // 2)), None) for n in range(12)]
-    for number, word in ((1, "explode"), (4, "hang"), (7, "die")):
+    for number, word in ((1, "explode"), (7, "die")):
         rows[number] = (rows[number][0], page(f"{word} now"), None)
     rows += [(None, "no url", None), ("https://e.example/none", None, None)]
-    options = {"SIMDEDUP_EXTRACTOR": "spark_extractor.extract_text", "SIMDEDUP_TIMEOUT": 3}
+    options = {"SIMDEDUP_EXTRACTOR": "spark_extractor.extract_text"}
     found = by_spark(deduplicate(table(spark, rows), options))
     assert [(each["status"], each["reason"]) for each in found[-2:]] == [
         ("skipped", "no-url"),
@@ -141,7 +141,7 @@ def test_one_bad_page_costs_itself_alone(spark, tmp_path):
     ]
     scanned = by_scan(rows[:-2], tmp_path / "i.db", {**options, "SIMDEDUP_WORKERS": 1})
     assert found[:-2] == scanned
-    assert [found[number]["status"] for number in (1, 4, 7)] == ["error", "skipped", "error"]
+    assert [found[number]["reason"] for number in (1, 7)] == ["RuntimeError", "WorkerDiedError"]
     assert Counter(each["status"] for each in found)["unique"] == 6
 
 

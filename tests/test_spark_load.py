@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import json
 import os
@@ -19,7 +20,8 @@ from scrapy.cmdline import execute
 
 from scrapy_simdedup import IndexUnusable
 from scrapy_simdedup.batch import load as loading
-from scrapy_simdedup.batch.load import Result, load
+from scrapy_simdedup.batch.load import load
+from scrapy_simdedup.batch.result import LAYOUT, Result
 from scrapy_simdedup.index.records import unpack
 from sparking import FIELDS, by_scan, chain, markup
 from test_check import checked, wrong
@@ -51,8 +53,9 @@ def run(spark: Any, capsys: Any) -> Callable[..., tuple[int, str]]:
     """Run the command in the session of the tests; return its exit code and its messages."""
 
     def run(*arguments: object) -> tuple[int, str]:
+        patient = ["-s", "SIMDEDUP_TIMEOUT=120"] if arguments[0] == "spark" else []
         with pytest.raises(SystemExit) as ended:
-            execute(["scrapy", "simdedup", *map(str, arguments)])
+            execute(["scrapy", "simdedup", *map(str, arguments), *patient])
         return ended.value.code, capsys.readouterr().err
 
     return run
@@ -217,7 +220,7 @@ def written(folder: Path, count: int = 3) -> Path:
         }
         rows["originals"].append(
             {**common, "page": number, "identity": name_hash(url), "visits": 1}
-            | {name: loading.base64.b64encode(blob).decode() for name, blob in blobs.items()}
+            | {name: base64.b64encode(blob).decode() for name, blob in blobs.items()}
         )
         rows["decisions"].append(
             {
@@ -235,7 +238,7 @@ def written(folder: Path, count: int = 3) -> Path:
         data = "".join(json.dumps(row) + "\n" for row in each).encode()
         (folder / name / "part-00000.json.gz").write_bytes(gzip.compress(data))
     about = {
-        "layout": loading.LAYOUT,
+        "layout": LAYOUT,
         "format": "jsonl",
         "identity": identity_of(config),
         "rules": Rules.of(config).number,
@@ -280,9 +283,9 @@ def test_a_killed_load(tmp_path):
     """Killed with -9 in the middle: no index; and the leftover is in nobody's way."""
     written(tmp_path / "result", 40)
     killed = (
-        "import os; from pathlib import Path; from scrapy_simdedup.batch import load\n"
+        "import os; from pathlib import Path; from scrapy_simdedup.batch import load, result\n"
         "load._CHUNK = 5\n"
-        "load.load(load.Result(Path('result')), Path('i.db'),"
+        "load.load(result.Result(Path('result')), Path('i.db'),"
         " lambda _, n=iter(range(9)): next(n, None) is None and os.kill(os.getpid(), 9))\n"
     )
     ran = subprocess.run([sys.executable, "-c", killed], cwd=tmp_path, env=environment())

@@ -30,7 +30,8 @@ def run(opts: argparse.Namespace, _: Any) -> None:
     """Load the result. Raises ResultUnusable and IndexUnusable."""
     from tqdm import tqdm
 
-    from scrapy_simdedup.batch.load import Result, load
+    from scrapy_simdedup.batch.load import load
+    from scrapy_simdedup.batch.result import Result
 
     result = Result(opts.result)
     with tqdm(total=len(result), unit=" rows", disable=None) as progress:

@@ -8,7 +8,7 @@ from collections import Counter
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
-from scrapy_simdedup.batch.load import ABOUT, LAYOUT
+from scrapy_simdedup.batch.result import ABOUT, LAYOUT
 from scrapy_simdedup.batch.spark.job import Deduplicated
 from scrapy_simdedup.compare import Rules
 from scrapy_simdedup.exceptions import SimDedupError
