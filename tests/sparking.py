@@ -50,7 +50,9 @@ def local_spark() -> Iterator[Any]:
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
         "spark.sql.shuffle.partitions": "2",
-        # Queries run once each: to compile them takes longer than to run them.
+        # Queries run once each, on few rows: to compile and to mend them takes longer than that.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+        "spark.sql.adaptive.enabled": "false",
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     }

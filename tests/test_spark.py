@@ -82,7 +82,7 @@ SETTINGS = [
 def site(number: int, pages: list[tuple[int, int, int, int]]) -> Iterator[tuple[str, Any, Any]]:
     texts = [*chain(number, 4), *chain(100 + number, 1), "Too little."]
     for url, which, change, around in pages:
-        text = texts[which] if change == 0 else reworded(texts[which], 0.1 * change, url)
+        text = texts[which] if change == 0 else reworded(texts[which], 0.1 * change - 0.05, url)
         yield f"https://s{number}.example/{url}", *markup(text, around)
 
 
@@ -167,7 +167,7 @@ def test_a_crowd_is_not_compared_with_itself(spark, tmp_path):
     assert len(originals) <= 12
     assert Counter(each["status"] for each in decisions)["duplicate"] > 1.9 * size
     compared = found.evidence.count()
-    assert compared < 12 * size, "every variation was held against every other one"
+    assert compared < 15 * size, "every variation was held against every other one"
     assert found.full_keys == 0
     assert decisions == by_scan(rows, tmp_path / "i.db", {})
 
@@ -176,16 +176,17 @@ def test_small_crowds_decide_as_no_crowds_do(spark, tmp_path, monkeypatch):
     """With buckets that are full so soon, nearly all goes by waves."""
     pick = random.Random(3)
     sites = [
-        [(pick.randrange(30), pick.randrange(4), pick.randrange(3), 0) for _ in range(25)]
-        for _ in range(8)
+        [(pick.randrange(20), pick.choice((0, 0, 4)), pick.randrange(2), 0) for _ in range(16)]
+        for _ in range(5)
     ]
     rows, options = together(sites), {"SIMDEDUP_SCOPE": "site"}
     scanned = by_scan(rows, tmp_path / "i.db", options)
     for method in METHODS.values():
-        monkeypatch.setattr(method, "most_rows", 6)
+        monkeypatch.setattr(method, "most_rows", 8)
+        monkeypatch.setattr(method, "most_candidates", 4)
     found = deduplicate(table(spark, rows), options)
-    assert found.full_keys == 0
     assert by_spark(found) == scanned
+    assert found.full_keys == 0
 
 
 def test_full_keys_are_counted(spark, tmp_path):

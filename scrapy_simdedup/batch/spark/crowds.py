@@ -44,7 +44,7 @@ class Crowds:
         )
         here = settled(self.stored.join(live, "text"))
         asking = self.asked.join(live.where("opened IS NOT NULL").select("text", "opened"), "text")
-        leaders = _first(here, "opened")
+        leaders = _first(here, "opened", _leading())
         ends = settled(
             here.groupBy(*BUCKET)
             .agg(F.count("kept_at").alias("kept"), F.count("opened").alias("open"))
@@ -52,7 +52,7 @@ class Crowds:
             .withColumn("full", F.col("kept") >= _most())
             .withColumn(
                 "upto",
-                F.when(~F.col("full") & (F.col("open") > _most()), F.col("end")).otherwise(
+                F.when(~F.col("full") & (F.col("open") > _leading()), F.col("end")).otherwise(
                     F.lit(NEVER)
                 ),
             )
@@ -108,16 +108,19 @@ def _most() -> Column:
     return per_part("most_rows", part_of(F.col("band")))
 
 
-def _first(here: DataFrame, by: str) -> DataFrame:
-    """Return the first texts of each bucket, as many as are no crowd."""
+def _leading() -> Column:
+    """Return how many undecided texts are held against each other: as many as are picked."""
+    return per_part("most_candidates", part_of(F.col("band")))
+
+
+def _first(here: DataFrame, by: str, most: Column) -> DataFrame:
+    """Return the first texts of each bucket, at most so many."""
     rank = F.row_number().over(Window.partitionBy(*BUCKET).orderBy(by))
-    return (
-        here.where(F.col(by).isNotNull()).withColumn("rank", rank).where(F.col("rank") <= _most())
-    )
+    return here.where(F.col(by).isNotNull()).withColumn("rank", rank).where(F.col("rank") <= most)
 
 
 def _kept(here: DataFrame) -> DataFrame:
     """Return the kept texts that are looked at, by all."""
-    return _first(here, "kept_at").select(
+    return _first(here, "kept_at", _most()).select(
         *BUCKET, "key", "text", F.lit(NEVER).alias("upto"), F.lit(True).alias("kept")
     )
