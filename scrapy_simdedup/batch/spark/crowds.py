@@ -23,6 +23,9 @@ from scrapy_simdedup.batch.spark.frames import (
     shared,
 )
 
+# Of the undecided texts of a bucket so many are compared with each other at a time.
+_LEADING = 16
+
 
 @dataclass(frozen=True)
 class Crowds:
@@ -32,19 +35,15 @@ class Crowds:
     asked: DataFrame
     elsewhere: DataFrame
 
-    def wave(self, pages: DataFrame) -> tuple[DataFrame, DataFrame]:
-        """Return the pairs to look at now, and the ``horizon`` of each text.
+    def wave(self, live: DataFrame) -> tuple[DataFrame, DataFrame]:
+        """Return the pairs to compare now, and the ``horizon`` of each text.
 
-        ``pages`` are the kept ones, and those that are not decided: their ``kept`` is null. Up
-        to its horizon all is known then that matters to a text's pages.
+        ``live`` are the texts with kept pages, the first of them ``kept_at``, or with pages that
+        are not decided, the first of them ``opened``.
         """
-        live = pages.groupBy("text").agg(
-            F.min(F.when(F.col("kept").isNull(), F.col("order"))).alias("opened"),
-            F.min(F.when(F.col("kept"), F.col("order"))).alias("kept_at"),
-        )
         here = settled(self.stored.join(live, "text"))
         asking = self.asked.join(live.where("opened IS NOT NULL").select("text", "opened"), "text")
-        leaders = _first(here, "opened", _leading())
+        leaders = _first(here, "opened", F.lit(_LEADING))
         ends = settled(
             here.groupBy(*BUCKET)
             .agg(F.count("kept_at").alias("kept"), F.count("opened").alias("open"))
@@ -52,7 +51,7 @@ class Crowds:
             .withColumn("full", F.col("kept") >= _most())
             .withColumn(
                 "upto",
-                F.when(~F.col("full") & (F.col("open") > _leading()), F.col("end")).otherwise(
+                F.when(~F.col("full") & (F.col("open") > _LEADING), F.col("end")).otherwise(
                     F.lit(NEVER)
                 ),
             )
@@ -61,11 +60,10 @@ class Crowds:
         led = leaders.join(ends.where("NOT full"), BUCKET).withColumn("kept", F.lit(False))
         exposed = _kept(here).unionByName(led.select(*BUCKET, "key", "text", "upto", "kept"))
         horizons = asking.join(ends, BUCKET).groupBy("text").agg(F.min("upto").alias("horizon"))
-        return self._pairs(asking, exposed), settled(horizons)
+        return self._pairs(asking, exposed), horizons
 
-    def all_kept(self, pages: DataFrame) -> DataFrame:
-        """Return the pairs of all texts with kept ones, when ``pages`` are all that are kept."""
-        kept = pages.groupBy("text").agg(F.min("order").alias("kept_at"))
+    def all_kept(self, kept: DataFrame) -> DataFrame:
+        """Return the pairs of all texts with those that are ``kept_at`` last."""
         exposed = _kept(self.stored.join(kept, "text"))
         return self._pairs(self.asked.withColumn("opened", F.lit(0)), exposed)
 
@@ -106,11 +104,6 @@ class Crowds:
 
 def _most() -> Column:
     return per_part("most_rows", part_of(F.col("band")))
-
-
-def _leading() -> Column:
-    """Return how many undecided texts are held against each other: as many as are picked."""
-    return per_part("most_candidates", part_of(F.col("band")))
 
 
 def _first(here: DataFrame, by: str, most: Column) -> DataFrame:

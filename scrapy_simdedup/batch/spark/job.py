@@ -77,8 +77,8 @@ def of_analysed(analysed: DataFrame, config: Config, rounds: int = ROUNDS) -> De
     """Judge analysed pages."""
     rules = Rules.of(config)
     collapsed = collapse(analysed)
-    pairs, crowds = propose(keys(collapsed.texts, rules, config.hash_bits))
-    found = Rounds(collapsed.texts, rules, crowds, rounds).run(collapsed.judged, pairs)
+    proposed = propose(keys(collapsed.texts, rules, config.hash_bits))
+    found = Rounds(collapsed.texts, proposed, rules, rounds).run(collapsed.judged)
     met = settled(meetings(collapsed.judged, found, rules))
     numbers = outcome.numbered(found.kept)
     decided = settled(outcome.decisions(collapsed.all, met, verdicts(met, rules), numbers))
@@ -88,7 +88,7 @@ def of_analysed(analysed: DataFrame, config: Config, rounds: int = ROUNDS) -> De
         clusters.clusters(decided),
         config,
         found.rounds,
-        crowds.full(found.kept) if crowds else 0,
+        proposed.crowds.full(found.kept) if proposed.crowds else 0,
         collapsed,
         found,
     )

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from scrapy_simdedup.batch.spark.crowds import Crowds
 from scrapy_simdedup.batch.spark.frames import NEVER, settled
+from scrapy_simdedup.batch.spark.pairs import Proposed
 from scrapy_simdedup.batch.spark.turns import PAGE, in_turn
 from scrapy_simdedup.batch.spark.verify import verify
 from scrapy_simdedup.compare import Rules
@@ -35,52 +35,45 @@ class Found:
 
 
 class Rounds:
-    """Decides about the pages of texts, of which ``pairs`` are proposed."""
+    """Decides about the pages of texts, in so many rounds at ``most``."""
 
-    def __init__(self, texts: DataFrame, rules: Rules, crowds: Crowds | None, most: int) -> None:
+    def __init__(self, texts: DataFrame, proposed: Proposed, rules: Rules, most: int) -> None:
         self._texts = texts
+        self._proposed = proposed
         self._rules = rules
-        self._crowds = crowds
         self._most = most
 
-    def run(self, pages: DataFrame, pairs: DataFrame) -> Found:
+    def run(self, pages: DataFrame) -> Found:
         """Decide about all pages. Raises TooManyRounds."""
         # Of several pages of one text, the later ones are held against the first.
         itself = self._texts.where("pages > 1").select(
             F.col("text").alias("new"), F.col("text").alias("old")
         )
-        evidence = verify(pairs.unionByName(itself), self._texts, self._rules)
-        state, alone = self._involved(pages, evidence)
+        evidence = verify(itself, self._texts, self._rules)
+        state, alone = self._involved(pages)
         several = not state.where("again").isEmpty()
         number, left = 0, 1
         while left:
             number += 1
-            horizons = None
-            if self._crowds is not None:
-                wave, horizons = self._crowds.wave(state)
-                evidence = self._more(evidence, wave)
+            wave, horizons = self._proposed.wave(state)
+            evidence = self._more(evidence, wave)
             accepted = evidence.where("method IS NOT NULL")
             state = settled(_decided(state, accepted, horizons, several=several))
             left = state.where("kept IS NULL").count()
             if left and number == self._most:
                 raise self._too_many(state, pages, left)
         kept = settled(state.select(*PAGE).unionByName(alone))
-        if self._crowds is not None:
-            evidence = self._more(evidence, self._crowds.all_kept(kept))
+        evidence = self._more(evidence, self._proposed.all_kept(kept))
         return Found(kept, evidence, number)
 
     def _more(self, evidence: DataFrame, pairs: DataFrame) -> DataFrame:
         fresh = pairs.join(evidence.select("new", "old"), ["new", "old"], "left_anti")
         return settled(evidence.unionByName(verify(fresh, self._texts, self._rules)))
 
-    def _involved(self, pages: DataFrame, evidence: DataFrame) -> tuple[DataFrame, DataFrame]:
+    def _involved(self, pages: DataFrame) -> tuple[DataFrame, DataFrame]:
         """Return the pages that other pages may have a say about, undecided, and the others."""
-        accepted = evidence.where("method IS NOT NULL")
-        near = accepted.select(F.col("new").alias("text")).union(accepted.select("old"))
-        if self._crowds is not None:
-            near = near.union(self._crowds.stored.select("text"))
-            near = near.union(self._crowds.asked.select("text"))
-        marked = pages.join(near.distinct().withColumn("near", F.lit(True)), "text", "left")
+        near = self._proposed.texts()
+        marked = pages.join(near.withColumn("near", F.lit(True)), "text", "left")
         involved = F.col("near").isNotNull() | F.col("again") | (F.col("pages") > 1)
         state = marked.where(involved).select(*PAGE, F.lit(None).cast("boolean").alias("kept"))
         return settled(state), marked.where(~involved).select(*PAGE)
@@ -95,7 +88,7 @@ class Rounds:
 
 
 def _decided(
-    state: DataFrame, accepted: DataFrame, horizons: DataFrame | None, *, several: bool
+    state: DataFrame, accepted: DataFrame, horizons: DataFrame, *, several: bool
 ) -> DataFrame:
     """Return the state after one more round: kept pages and undecided ones, no others."""
     around = (
@@ -103,11 +96,8 @@ def _decided(
         .groupBy(F.col("new").alias("text"))
         .agg(*(F.flatten(F.collect_list(name)).alias(name) for name in ("rows", "waiting")))
     )
-    asked = state.where("kept IS NULL").join(around, "text", "left")
-    horizon: Column = F.lit(NEVER)
-    if horizons is not None:
-        asked = asked.join(horizons, "text", "left")
-        horizon = F.coalesce("horizon", F.lit(NEVER))
+    asked = state.where("kept IS NULL").join(around, "text", "left").join(horizons, "text", "left")
+    horizon = F.coalesce("horizon", F.lit(NEVER))
     clear = (F.col("order") <= horizon) & ~_meets("rows", "until") & ~_meets("waiting")
     told = asked.select(*PAGE, _meets("rows", "surely").alias("copy"), clear.alias("clear"))
     kept = F.when(F.col("clear"), F.lit(True))
