@@ -38,7 +38,7 @@ def write(found: Deduplicated, output: str, form: str, *, components: bool) -> C
     _write(found.clusters, output, "clusters", form)
     if components:
         _write(found.components(), output, "components", form)
-    counted = found.decisions.groupBy("status").count().collect()
+    counted = found.decisions.groupBy("status").count().orderBy("status").collect()
     counts = {row["status"]: row["count"] for row in counted}
     config = found.config
     about = {
