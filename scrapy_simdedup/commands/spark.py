@@ -61,7 +61,6 @@ def add_parser(subcommands: Any) -> None:
 
 def run(opts: argparse.Namespace, settings: Any) -> None:
     """Run the job. Raises UsageError, and what else is to be mended as a SimDedupError."""
-    from scrapy_simdedup.batch.scan import summary
     from scrapy_simdedup.batch.spark.session import session
 
     config = config_of(settings)
@@ -81,7 +80,11 @@ def run(opts: argparse.Namespace, settings: Any) -> None:
         pages = analysed(spark, opts.inputs, opts.format, columns, config)
         found = of_analysed(pages, config, opts.rounds)
         counts = results.write(found, opts.output, opts.output_format, components=opts.components)
-    print(f"{summary(counts)}, in {found.rounds} rounds", file=sys.stderr)
+    told = ", ".join(f"{number} {status}" for status, number in counts.most_common())
+    print(
+        f"{sum(counts.values())} pages: {told or 'none'}, in {found.rounds} rounds",
+        file=sys.stderr,
+    )
     if found.full_keys:
         print(
             f"{found.full_keys} keys have more originals than are looked at: there, scan might"
