@@ -98,6 +98,8 @@ def by_spark(
 
 def _session(builder: Any, cores: int, folder: str) -> Any:
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    # Where the workers find the modules beside this one.
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
     conf = {
         "spark.master": f"local[{cores}]",
         "spark.driver.memory": "6g",
