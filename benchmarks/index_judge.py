@@ -37,7 +37,7 @@ class Bench:
 
     def __init__(self, dedup: Deduplicator) -> None:
         self._dedup = dedup
-        self._claims: list[Claim] = []
+        self.claims: list[Claim] = []
         self.judged: list[float] = []
         self.recognised: list[float] = []
         self.confirming = 0.0
@@ -60,16 +60,16 @@ class Bench:
             self.planted += 1
             self.found += copy and judgement.original_page == query.original
         if judgement.claim:
-            self._claims.append(judgement.claim)
-        if len(self._claims) >= _BATCH:
+            self.claims.append(judgement.claim)
+        if len(self.claims) >= _BATCH:
             self.confirm()
 
     def confirm(self) -> None:
         """Settle the claims of the pages that were kept."""
         start = time.perf_counter()
-        self._dedup.confirm(self._claims)
+        self._dedup.confirm(self.claims)
         self.confirming += time.perf_counter() - start
-        self._claims.clear()
+        self.claims.clear()
 
     def figures(self) -> Figures:
         """Return the times, what a second holds, and the share of planted pairs found."""
@@ -86,14 +86,31 @@ class Bench:
 
 
 def judge(
-    path: Path, pages: int, count: int, share: float, turn: int = 0, kind: str = UNIFORM
+    path: Path | str,
+    pages: int,
+    count: int,
+    share: float,
+    turn: int = 0,
+    kind: str = UNIFORM,
+    log: Path | None = None,
 ) -> Figures:
-    """Measure one process in turn; the file grows by what is new."""
-    return alone(_judge, path, pages, count, share, turn, kind)
+    """Measure one process in turn; the index grows by what is new.
+
+    ``log`` is where the decisions go if the index is in Redis.
+    """
+    return alone(_judge, path, pages, count, share, turn, kind, log)
 
 
-def _judge(path: Path, pages: int, count: int, share: float, turn: int, kind: str) -> Figures:
-    with Deduplicator(path) as dedup:
+def _judge(
+    path: Path | str,
+    pages: int,
+    count: int,
+    share: float,
+    turn: int,
+    kind: str,
+    log: Path | None,
+) -> Figures:
+    with Deduplicator(path, log=log) as dedup:
         warm = Bench(dedup)
         for query in queries(pages, min(_WARM, count), share, 2 * turn, kind):
             warm.judge(query)
@@ -107,12 +124,16 @@ def _judge(path: Path, pages: int, count: int, share: float, turn: int, kind: st
 
 @dataclass(frozen=True)
 class Several:
-    """How several processes work on one file: how many, on an index of how many pages."""
+    """How several processes work on one index: how many, on how many pages.
 
-    path: Path
+    ``logs`` is the folder for their logs of decisions if it is in Redis.
+    """
+
+    path: Path | str
     pages: int
     share: float
     processes: int
+    logs: Path | None = None
 
     def steady(self, seconds: float, rate: float, turn: int) -> Figures:
         """Measure processes that each judge ``rate`` pages a second."""
@@ -158,7 +179,8 @@ def _judge_beside(
     # At a steady rate each page comes at a random moment of its slot. Where the one before it
     # took too long, it has to wait, and the wait counts.
     slots = np.arange(count) + np.random.default_rng((SEED, turn)).random(count)
-    with Deduplicator(several.path) as dedup:
+    log = several.logs and several.logs / f"{number}.db"
+    with Deduplicator(several.path, log=log) as dedup:
         bench = Bench(dedup)
         barrier.wait()
         start = time.perf_counter()

@@ -109,11 +109,11 @@ class Lsh:
         """Fill it page by page."""
         made = MadeUp(UNIFORM)
         for number in range(1, pages + 1):
-            self.add(number, _minhash(made.shingles(number)))
+            self.add(number, minhash(made.shingles(number)))
 
     def sign(self, query: Query) -> Any:
         """Return its MinHash."""
-        return _minhash(query.analysis.shingles)
+        return minhash(query.analysis.shingles)
 
     def near(self, sign: Any) -> Iterable[int]:
         """Return the pages that share a band."""
@@ -198,7 +198,8 @@ def _simhash(value: int) -> Any:
     return Simhash(value)
 
 
-def _minhash(shingles: Any) -> Any:
+def minhash(shingles: Any) -> Any:
+    """Return the MinHash of shingle hashes."""
     from datasketch import MinHash
 
     sign = MinHash(num_perm=128, hashfunc=int)

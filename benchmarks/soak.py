@@ -13,6 +13,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -48,6 +49,8 @@ class Crawler:
     def start(self, numbers: list[int] | None = None) -> None:
         """Start it where it was, or for these pages alone."""
         begin = max(0, self._site.highest[self.name] - _AGAIN) if self.lives else 0
+        # What a kill left of Scrapy's own queue on disk may be torn, and then does not open.
+        shutil.rmtree(self._folder / f"job-{self.name}" / "requests.queue", ignore_errors=True)
         spec = {
             "settings": {
                 "SIMDEDUP_INDEX": str(self._folder / "index.db"),
@@ -73,6 +76,13 @@ class Crawler:
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         if found := re.search(r"RssAnon:\s+(\d+) kB", status):
             self.rss.append(int(found[1]) / 1024)
+
+    def last_words(self) -> str:
+        """Tell how it ended by itself, and what it logged last."""
+        log = self._folder / f"{self.name}-{self.lives - 1}.log"
+        told = log.read_text(errors="replace").splitlines()[-40:] if log.exists() else []
+        code = self.process.returncode
+        return "\n".join([f"crawler {self.name} ended by itself (exit code {code})", *told])
 
     def workers(self) -> list[int]:
         """Return the process ids of its workers."""
@@ -102,7 +112,7 @@ class Soak:
             time.sleep(0.5)
             for crawler in self.crawlers:
                 if crawler.process.poll() is not None:
-                    raise SystemExit(f"crawler {crawler.name} ended by itself")
+                    raise SystemExit(crawler.last_words())
                 crawler.measure()
             for kind in _EVERY:
                 if time.monotonic() > due[kind] and self._index.exists():

@@ -1,4 +1,4 @@
-"""Serves the bundled news sites, crawls them, and tells what was kept, dropped and why.
+"""Serves the bundled news sites and crawls them as a newcomer would: tag, look, then drop.
 
 Run it twice: the second run meets the same pages again (and one corrected story).
 """
@@ -14,29 +14,50 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-INDEX = HERE / ".scrapy" / "simdedup" / "news.db"
+INDEXES = HERE / ".scrapy" / "simdedup"
 
 sys.path.insert(0, str(HERE))
 
 from newsdemo.site.server import serve  # noqa: E402
 
 
-def crawl(edition: int) -> tuple[Path, Path]:
-    """Crawl the sites with ``scrapy crawl news`` and return the items and the dedup log."""
-    before = set(HERE.glob("dedup-news-*.jsonl"))
-    items = HERE / "items.jsonl"
-    with serve(edition) as port:
-        # The sites' names exist in this process only; a proxy's client does not look them up.
-        environment = {**os.environ, "http_proxy": f"http://127.0.0.1:{port}", "no_proxy": ""}
-        command = [sys.executable, "-m", "scrapy", "crawl", "news", "-O", str(items)]
-        subprocess.run(command, cwd=HERE, env=environment, check=True)
-    (log,) = set(HERE.glob("dedup-news-*.jsonl")) - before
-    return items, log
+def scrapy(*arguments: str, port: int | None = None) -> None:
+    """Run a scrapy command in this project, and show it."""
+    print(f"\n$ scrapy {' '.join(arguments)}", flush=True)
+    # The sites' names exist in this process only; a proxy's client does not look them up.
+    proxy = {"http_proxy": f"http://127.0.0.1:{port}", "no_proxy": ""} if port else {}
+    command = [sys.executable, "-m", "scrapy", *arguments]
+    subprocess.run(command, cwd=HERE, env={**os.environ, **proxy}, check=True)
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
     """Read a file of JSON lines."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def tag(port: int) -> None:
+    """Crawl with the default settings: copies are tagged, and everything is kept."""
+    scrapy("crawl", "news", "-O", "tagged.jsonl", port=port)
+    items = lines(HERE / "tagged.jsonl")
+    copies = [item for item in items if (item["dedup"] or {}).get("status") == "duplicate"]
+    print(
+        f"\nTAGGED: {len(copies)} of the {len(items)} items in tagged.jsonl are of copies",
+        flush=True,
+    )
+
+
+def look() -> None:
+    """Have the report made of the first crawl."""
+    scrapy("simdedup", "report", "--index", ".scrapy/simdedup/news.db", "--output", "report.html")
+    print(f"\nREPORT: open {HERE / 'report.html'} in a browser", flush=True)
+
+
+def drop(port: int) -> None:
+    """Crawl with the tuned spider, and tell what was kept, dropped and why."""
+    before = set(HERE.glob("dedup-tuned-*.jsonl"))
+    scrapy("crawl", "tuned", "-O", "items.jsonl", port=port)
+    (log,) = set(HERE.glob("dedup-tuned-*.jsonl")) - before
+    tell(lines(HERE / "items.jsonl"), lines(log), log)
 
 
 def why(row: dict[str, Any]) -> str:
@@ -63,17 +84,17 @@ def tell(items: list[dict[str, Any]], log: list[dict[str, Any]], path: Path) -> 
     counts = Counter(row["status"] for row in log)
     told = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
     print(f"\nSUMMARY: {len(items)} items kept; decisions logged: {told}")
-    print(
-        f"Unchanged pages that were seen again are counted in the index ({INDEX.name}), not logged."
-    )
+    print("Unchanged pages that were seen again are counted in the index (tuned.db), not logged.")
     print(f"The log of this run: {path.name}")
 
 
 def main() -> None:
-    """Crawl; from the second time on the sites serve their corrected edition."""
-    edition = 2 if INDEX.exists() else 1
-    items, log = crawl(edition)
-    tell(lines(items), lines(log), log)
+    """Tag, look, drop; from the second time on the sites serve their corrected edition."""
+    edition = 2 if (INDEXES / "tuned.db").exists() else 1
+    with serve(edition) as port:
+        tag(port)
+        look()
+        drop(port)
 
 
 if __name__ == "__main__":

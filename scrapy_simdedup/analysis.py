@@ -11,11 +11,14 @@ import numpy as np
 
 from scrapy_simdedup.digests import content_digest
 from scrapy_simdedup.guards import facts, rest
+from scrapy_simdedup.index.records import ABOUT
 from scrapy_simdedup.methods import METHODS
+from scrapy_simdedup.methods.keywords import about_digest
 from scrapy_simdedup.text.document import Document, Hashes, Shape
 from scrapy_simdedup.text.extract import Extract, decode, describe, extract
 from scrapy_simdedup.text.fast_extract import fast_extract
 from scrapy_simdedup.text.normalise import normalise
+from scrapy_simdedup.text.packing import pack
 
 if TYPE_CHECKING:
     from scrapy_simdedup.config import Config
@@ -47,17 +50,23 @@ class Source:
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to analyse: extractor, the methods that sign, their shape, the fewest distinct terms."""
+    """How to analyse: extractor, the methods that sign, their shape, the fewest distinct terms.
+
+    ``store_text`` asks for the text itself as well, and for what else signing anew would need.
+    """
 
     extractor: str = "trafilatura"
     methods: tuple[str, ...] = ()
     min_terms: int = 17
     shape: Shape = Shape()
+    store_text: bool = False
 
     @classmethod
     def of(cls, config: Config) -> Recipe:
         """Return the recipe that a config asks for."""
-        return cls(config.extractor, config.methods, config.min_terms, config.shape)
+        return cls(
+            *(config.extractor, config.methods, config.min_terms, config.shape, config.store_text)
+        )
 
 
 @dataclass(frozen=True)
@@ -66,7 +75,8 @@ class Analysis:
 
     ``digest`` is the XXH3-128 of the normalised text, ``terms`` the number of distinct terms,
     ``signature`` the methods' and guards' parts, which are stored, and ``shingles`` the hashes
-    of the distinct 3-shingles in reading order, which are not.
+    of the distinct 3-shingles in reading order, which are not. ``text`` is the text, packed,
+    where the recipe asks for it.
     """
 
     reason: str | None
@@ -74,6 +84,7 @@ class Analysis:
     terms: int
     signature: Mapping[str, bytes]
     shingles: Hashes
+    text: bytes | None = None
 
     @property
     def doubt(self) -> str | None:
@@ -112,6 +123,8 @@ def analyse(source: Source, recipe: Recipe) -> Analysis:
     doubt = next((each.reason for each in doubts if each.reason), None)
     if doubt:
         signature["doubt"] = doubt.encode("ascii")
+    if recipe.store_text:
+        signature[ABOUT] = about_digest(about)
     return replace(found, signature=signature)
 
 
@@ -119,13 +132,14 @@ def analyse(source: Source, recipe: Recipe) -> Analysis:
 def _analyse_text(text: str, about: str, recipe: Recipe) -> Analysis:
     document = Document.from_text(text, about, recipe.shape)
     terms = len(document.weights)
+    packed = pack(document.raw) if recipe.store_text else None
     if not terms or terms < recipe.min_terms:
-        return Analysis("too-short", document.digest, terms, {}, document.shingles(0))
+        return Analysis("too-short", document.digest, terms, {}, document.shingles(0), packed)
     methods = (*_ALWAYS, *(METHODS[name] for name in recipe.methods))
     signers = {method.part_name: method for method in methods}
     signature = {name: method.sign(document) for name, method in signers.items()}
     signature["facts"] = facts.sign(document)
-    return Analysis(None, document.digest, terms, signature, document.shingles(3))
+    return Analysis(None, document.digest, terms, signature, document.shingles(3), packed)
 
 
 def extract_with(html: str, name: str) -> Extract:

@@ -9,7 +9,7 @@ from functools import cached_property
 from scrapy_simdedup.analysis import Analysis
 from scrapy_simdedup.compare import Compared, Rules, compare_all, evidence_of
 from scrapy_simdedup.index.records import Kept, Subject
-from scrapy_simdedup.index.sqlite import SqliteIndex
+from scrapy_simdedup.index.store import Store
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Case:
 
     def __init__(
         self,
-        index: SqliteIndex,
+        index: Store,
         subject: Subject,
         analysis: Analysis,
         rules: Rules,

@@ -12,6 +12,7 @@ import threading
 from typing import IO, Any
 
 from scrapy_simdedup.analysis import Analysis, Recipe, Source, analyse
+from scrapy_simdedup.text import chinese
 
 # So many new objects before garbage is looked for.
 _MOST_YOUNG = 50_000
@@ -62,17 +63,24 @@ def _read(pages: IO[bytes], ready: queue.Queue[_Message]) -> None:
                 return
 
 
-def _answer(message: tuple[Source, Recipe] | None) -> Analysis | None:
-    if message is None:
-        # The first message: load now what the first page would wait for.
-        import trafilatura  # noqa: F401
-
-        # What is loaded now stays, and need not be looked through for garbage; and pages make
-        # little of it, but very many objects.
-        gc.freeze()
-        gc.set_threshold(_MOST_YOUNG)
+def _answer(message: tuple[Source, Recipe] | Recipe) -> Analysis | None:
+    if isinstance(message, Recipe):
+        _prepare(message)
         return None
     return analyse(*message)
+
+
+def _prepare(recipe: Recipe) -> None:
+    """Load now what the first page would wait for."""
+    import trafilatura  # noqa: F401
+
+    if recipe.shape.user_dict is not None:
+        # Whoever has one has pages in Chinese.
+        chinese.cut("", recipe.shape.user_dict)
+    # What is loaded now stays, and need not be looked through for garbage; and pages make little
+    # of it, but very many objects.
+    gc.freeze()
+    gc.set_threshold(_MOST_YOUNG)
 
 
 def main() -> None:
@@ -86,8 +94,9 @@ def main() -> None:
 
         resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
     results = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    # Whatever prints, prints to stderr: the pipe is ours.
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    # Whatever prints, prints to stderr (if there is one): the pipe is ours.
+    other = os.open(os.devnull, os.O_WRONLY) if sys.stderr is None else sys.stderr.fileno()
+    os.dup2(other, sys.stdout.fileno())
     _serve(sys.stdin.buffer, results)
     # Nothing is left to do, and closing a broken pipe would be told on stderr.
     os._exit(0)

@@ -9,23 +9,35 @@ from typing import Any
 
 from scrapy_simdedup import parse
 from scrapy_simdedup.exceptions import ConfigError
+from scrapy_simdedup.index.bands import farthest
+from scrapy_simdedup.index.redis.address import is_address, masked
+from scrapy_simdedup.methods import METHODS
 from scrapy_simdedup.methods.base import Limits
+from scrapy_simdedup.methods.simhash import Simhash
 from scrapy_simdedup.parse import ItemRules
 from scrapy_simdedup.text.document import Shape
+from scrapy_simdedup.text.user_dict import UserDict
 
 PREFIX = "SIMDEDUP_"
 
 
 def _setting(
-    default: Any, read: Callable[[Any], Any], takes: str, meaning: str, *, request: bool = False
+    default: Any,
+    read: Callable[[Any], Any],
+    takes: str,
+    meaning: str,
+    *,
+    request: bool = False,
+    secret: bool = False,
 ) -> Any:
     """Declare a setting; ``request`` ones can be overridden in ``meta["simdedup"]``.
 
     ``default`` is as a user would write it; ``read`` turns that into the field's value and
-    raises ValueError or TypeError where it cannot.
+    raises ValueError or TypeError where it cannot. A ``secret`` is not shown with the others.
     """
     return field(
         default=read(default),
+        repr=not secret,
         metadata={
             "default": default,
             "read": read,
@@ -43,10 +55,12 @@ class Config:
     enabled: bool = _setting(True, parse.boolean, "a boolean", "Switches everything on or off.")
     index: str = _setting(
         ".scrapy/simdedup/%(spider)s.db",
-        parse.index_path,
-        "a file path",
-        "The index file. A relative path lies under `.scrapy/simdedup` of the project;"
-        " `%(spider)s` is the spider's name. Spiders that name one file share it.",
+        parse.index_place,
+        "a file path, or the address of a Redis server:"
+        " `redis://USER:PASSWORD@HOST:PORT/DB?prefix=NAME`, also `rediss://`",
+        "The index. A relative path lies under `.scrapy/simdedup` of the project; `%(spider)s` is"
+        " the spider's name. Spiders that name one file, or one server and prefix, share it.",
+        secret=True,
     )
     action: str = _setting(
         "tag",
@@ -164,6 +178,13 @@ class Config:
         "the path of a table made by `scrapy simdedup idf build`",
         "Inverse document frequencies for `classic` and `keywords`; empty: jieba's, for Chinese.",
     )
+    user_dict: UserDict | None = _setting(
+        "",
+        parse.user_dict,
+        "the path of a user dictionary of jieba",
+        "Words by which Chinese is cut besides jieba's: one a line, with or without a frequency and"
+        " a tag.",
+    )
     scope: str = _setting(
         "index",
         parse.one_of("index", "site"),
@@ -190,16 +211,38 @@ class Config:
         "What happens to an unchanged page that is seen again.",
         request=True,
     )
+    close_after: int = _setting(
+        0,
+        parse.whole(0, 10**9),
+        "0 to 1000000000",
+        "So many pages and items in a row that bring nothing new close the spider; 0: none do.",
+    )
     reset: bool = _setting(
         False,
         parse.boolean,
         "a boolean",
-        "Starts the run with an empty index; the old file is moved aside, not deleted.",
+        "Starts the run with an empty index: the old file is moved aside, an index in Redis is"
+        " removed.",
+    )
+    store_text: bool = _setting(
+        False,
+        parse.boolean,
+        "a boolean",
+        "Stores the main text of each judged page and item, compressed; `report` shows texts side"
+        " by side, and `rebuild` signs them anew.",
+    )
+    max_age: float = _setting(
+        "",
+        parse.age,
+        "a number with its unit, `s`, `m`, `h`, `d` or `w`, of up to 100 years: `30d`",
+        "Pages that no run has met for so long are no originals any more, and are pruned when a"
+        " run starts; empty: none grows too old.",
     )
     export: str = _setting(
         "",
         parse.export_path,
-        "a path that ends in .csv, .jsonl or one of these and .gz",
+        "a path that ends in .csv, .jsonl, .csv.gz, .jsonl.gz or .parquet (needs the extra"
+        " `parquet`)",
         "Where the run's decisions are written at close; `%(name)s` and `%(time)s` as in FEEDS.",
     )
     extractor: str = _setting(
@@ -229,6 +272,22 @@ class Config:
         "1 to 65536, in MiB",
         "How much of the index is kept in memory, for each crawler.",
     )
+
+    def __post_init__(self) -> None:
+        if is_address(self.index):
+            self._check_reach()
+
+    def _check_reach(self) -> None:
+        """Raise ConfigError where a method looks farther than an index in Redis reaches."""
+        most = farthest(self.hash_bits)
+        for name in self.methods:
+            method = METHODS[name]
+            if isinstance(method, Simhash) and method.widest(self.limits) > most:
+                what = "SIMDEDUP_MAX_DISTANCE is" if name == "simhash" else f"{name} takes"
+                raise ConfigError(
+                    f"{what} {method.widest(self.limits)} bits, but an index in Redis finds pages"
+                    f" up to {most} bits apart, with SIMDEDUP_HASH_BITS = {self.hash_bits}"
+                )
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Config:
@@ -277,7 +336,7 @@ class Config:
     @property
     def shape(self) -> Shape:
         """What of the config shapes signatures."""
-        return Shape(self.hash_bits, self.keywords, self.idf)
+        return Shape(self.hash_bits, self.keywords, self.idf, self.user_dict)
 
 
 def setting_name(each: Field[Any]) -> str:
@@ -291,7 +350,7 @@ def _read(each: Field[Any], name: str, given: Any) -> Any:
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
         detail = f" ({error})" if str(error) else ""
         raise ConfigError(
-            f"{name} is {given!r}{detail}, but it takes {each.metadata['takes']}"
+            f"{name} is {masked(repr(given))}{detail}, but it takes {each.metadata['takes']}"
         ) from None
 
 

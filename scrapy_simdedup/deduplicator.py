@@ -7,6 +7,7 @@ import logging
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
@@ -16,23 +17,29 @@ from scrapy_simdedup.compare import Rules
 from scrapy_simdedup.config import Config, unknown_settings
 from scrapy_simdedup.digests import name_hash
 from scrapy_simdedup.identity import identity_of, versions, written
+from scrapy_simdedup.index.place import place_of
 from scrapy_simdedup.index.records import Claim, Settled, Subject
-from scrapy_simdedup.index.sqlite import SqliteIndex
+from scrapy_simdedup.index.redis.address import is_address, masked
 from scrapy_simdedup.judge import Judge, Judgement
-from scrapy_simdedup.methods import rows_of
+from scrapy_simdedup.methods import SHORT_BANDS, rows_of
 from scrapy_simdedup.methods.simhash import MOST_PAGES_32
 from scrapy_simdedup.sites import space_of, stored_url
 from scrapy_simdedup.text.normalise import clean
+from scrapy_simdedup.upkeep import Keeper
 from scrapy_simdedup.verdict import Verdict
 from scrapy_simdedup.workers import verdict_on_failure
 
 logger = logging.getLogger(__name__)
 
+#: Where the log of decisions lies by default if the index is in Redis.
+LOG_PATH = ".scrapy/simdedup/log.db"
 
-class Deduplicator:
+
+class Deduplicator(Keeper):
     """Judges pages and texts against an index, and keeps a log that explains each decision.
 
-    ``index`` is the path of the index file, which is made when it is missing; ``settings`` are
+    ``index`` is the path of the index file, which is made when it is missing, or the address of
+    a Redis server; then ``log`` is the path of the file for the decisions. ``settings`` are
     ``SIMDEDUP_`` settings by name, or a checked :class:`~scrapy_simdedup.config.Config`. Raises
     ConfigError and IndexUnusable. Use it as a context manager, or close it. Safe to use from
     several threads; they take turns at judging.
@@ -48,6 +55,7 @@ class Deduplicator:
         *,
         spider: str = "",
         job: str = "",
+        log: str | Path | None = None,
     ) -> None:
         if isinstance(settings, Config):
             self.config = settings
@@ -56,28 +64,38 @@ class Deduplicator:
             for name, nearest in unknown_settings(settings).items():
                 logger.warning("unknown setting %s%s", name, f": {nearest}?" if nearest else "")
             self.config = Config.from_settings(settings)
-        self._index = SqliteIndex(
-            Path(index),
+        if is_address(index):
+            Config.from_settings({"SIMDEDUP_INDEX": str(index)})
+            # Its password is not kept, and limits of a request are checked against what it can.
+            self.config = replace(self.config, index=masked(str(index)))
+        place = place_of(index, Path(log or LOG_PATH))
+        self._index = place.open(
             identity_of(self.config),
             rows_of(self.config.methods),
+            SHORT_BANDS,
             spider=clean(spider),
             job=job,
             settings=written(self.config),
             versions=json.dumps(versions()),
             cache=self.config.cache_mb << 20,
+            max_age=self.config.max_age,
         )
-        self._judge = Judge(self._index)
+        self._judge = Judge(self._index, store_text=self.config.store_text)
         self._turn = threading.RLock()
         self._open = True
+        self._traced = False
         if self.config.hash_bits == 32 and self._index.size() > MOST_PAGES_32:
             logger.warning(
                 "%s has more than %d pages: 32-bit fingerprints meet by chance there; start a new"
                 " index with SIMDEDUP_HASH_BITS = 64",
-                self.path,
+                self.place,
                 MOST_PAGES_32,
             )
         if self.reaped.orphans:
-            logger.warning("%s", _orphan_message(self.reaped))
+            logger.warning("%s", self.reaped.warning)
+        if self.config.max_age and not is_address(index):
+            # In Redis pages expire by themselves.
+            self._prune_at_start(self.config.max_age)
 
     def __enter__(self) -> Deduplicator:
         return self
@@ -92,13 +110,18 @@ class Deduplicator:
 
     @property
     def path(self) -> Path:
-        """The absolute path of the index file."""
+        """The absolute path of the file with the log of decisions: the index file, if it is one."""
         return self._index.path
 
     @property
+    def place(self) -> str:
+        """Where the index is: its path, or its address without user and password."""
+        return self._index.place
+
+    @property
     def run(self) -> int:
-        """The number of this run in the index."""
-        return self._index.run
+        """The number of this run in the log of decisions."""
+        return self._index.logged
 
     @property
     def reaped(self) -> Settled:
@@ -109,6 +132,11 @@ class Deduplicator:
         """Return how many pages and items the index holds."""
         with self._turn:
             return self._index.originals()
+
+    @property
+    def crowded_keys(self) -> int:
+        """How often a look-up of this run left out a key that too many pages share."""
+        return self._index.crowded_keys
 
     def close(self, reason: str = "finished") -> None:
         """Release what is still open, end the run and close the file. Idempotent."""
@@ -205,7 +233,9 @@ class Deduplicator:
     def confirm(self, claims: Iterable[Claim]) -> Settled:
         """Settle claims: their pages are stored, and copies of them are duplicates for good."""
         with self._turn, self._index.write():
-            return self._index.claims.confirm(claims)
+            settled = self._index.claims.confirm(claims)
+            orphans = (*settled.orphans, *self._index.orphaned())
+        return self._told(replace(settled, orphans=orphans))
 
     def release(self, claims: Iterable[Claim]) -> Settled:
         """Settle claims: their pages came to nothing, and the next copy will be kept.
@@ -214,14 +244,19 @@ class Deduplicator:
         """
         with self._turn, self._index.write():
             settled = self._index.claims.release(claims)
+            orphans = (*settled.orphans, *self._index.orphaned())
+        return self._told(replace(settled, orphans=orphans))
+
+    @staticmethod
+    def _told(settled: Settled) -> Settled:
         if settled.orphans:
-            logger.warning("%s", _orphan_message(settled))
+            logger.warning("%s", settled.warning)
         return settled
 
     def release_open(self) -> Settled:
         """Release every claim of this run that is still open."""
         with self._turn:
-            claims = self._index.claims.open_claims(self.run)
+            claims = self._index.claims.open_claims(self._index.run)
         return self.release(claims)
 
     def check(
@@ -257,15 +292,9 @@ class Deduplicator:
         if verdict.status == "skipped":
             logger.warning("%s %s", subject.url, error)
         else:
-            logger.error("cannot analyse %s", subject.url, exc_info=error)
+            # One traceback tells enough, where all pages may fail alike.
+            trace, self._traced = None if self._traced else error, True
+            kind = verdict.reason
+            logger.error("cannot analyse %s (%s)", subject.url, kind, exc_info=trace)
         self.note(subject, verdict)
         return verdict
-
-
-def _orphan_message(settled: Settled) -> str:
-    first = settled.orphans[0]
-    return (
-        f"{len(settled.orphans)} copies were refused because of pages that were not stored after"
-        f" all, e.g. {first.url} because of {first.original}; list them with:"
-        " scrapy simdedup export --status orphaned"
-    )

@@ -22,6 +22,10 @@ class IndexUnusable(SimDedupError):
     """An index file cannot be used; the message names its absolute path and the remedy."""
 
 
+class IndexAway(IndexUnusable):
+    """The server that holds an index cannot be reached at the moment."""
+
+
 def _message(verdict: Verdict) -> str:
     if verdict.original is None:
         return f"{verdict.status}: seen before, unchanged"

@@ -8,7 +8,9 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from scrapy_simdedup.config import Config, setting_name
+from scrapy_simdedup.index.redis.address import masked
 from scrapy_simdedup.text import chinese, idf, stopwords
+from scrapy_simdedup.text.user_dict import UserDict
 
 # Raised whenever the same text would be signed otherwise; part of every index's identity.
 ALGORITHM = 1
@@ -29,6 +31,7 @@ def identity_of(config: Config) -> dict[str, Any]:
         "scope": config.scope,
         "stop_words": stopwords.digest(),
         "dictionary": chinese.dictionary_digest(),
+        "user_dict": config.user_dict.digest if config.user_dict else "",
         **_weighting(config),
     }
 
@@ -50,13 +53,22 @@ def versions() -> dict[str, str]:
     return found
 
 
+def shown(value: Any) -> Any:
+    """Return a setting's value without the password of an address."""
+    return masked(value) if isinstance(value, str) else value
+
+
 def written(config: Config) -> str:
     """Return the settings that are not the defaults, as JSON, for the run's record."""
     changed = {
-        setting_name(each): getattr(config, each.name)
+        setting_name(each): shown(getattr(config, each.name))
         for each in fields(config)
         if getattr(config, each.name) != each.default
     }
-    record = json.dumps(changed, default=repr, ensure_ascii=False)
+    record = json.dumps(changed, default=_as_given, ensure_ascii=False)
     # Halves of surrogate pairs, which SQLite refuses.
     return record.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _as_given(value: Any) -> str:
+    return value.path if isinstance(value, UserDict) else repr(value)

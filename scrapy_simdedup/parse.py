@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
+from scrapy_simdedup.index.redis import address
 from scrapy_simdedup.methods import GROUPS, METHODS
 from scrapy_simdedup.methods.piecewise import MOST_SEGMENTS
 from scrapy_simdedup.text import idf as idf_table
+from scrapy_simdedup.text.user_dict import UserDict
+from scrapy_simdedup.text.user_dict import read as read_user_dict
 from scrapy_simdedup.workers import cpus
 
-EXPORT_ENDINGS = (".csv", ".jsonl", ".csv.gz", ".jsonl.gz")
+logger = logging.getLogger(__name__)
+
+# How the name of an export ends, and what it is written as.
+EXPORT_FORMATS = {
+    ".csv": "csv",
+    ".csv.gz": "csv",
+    ".jsonl": "jsonl",
+    ".jsonl.gz": "jsonl",
+    ".parquet": "parquet",
+}
 
 
 @dataclass(frozen=True)
@@ -48,22 +62,37 @@ def string(value: Any) -> str:
     return value
 
 
-def index_path(value: Any) -> str:
-    """Read the place of an index: a path, with ``%(spider)s`` or ``%(name)s`` in it at most."""
-    path = str(value)
-    if not path:
+def index_place(value: Any) -> str:
+    """Read the place of an index: a path or an address, with ``%(spider)s`` in it at most."""
+    place = str(value)
+    if not place:
         raise ValueError("empty")
-    if "://" in path:
+    if address.is_address(place):
+        if find_spec("redis") is None:
+            raise ValueError("not installed: pip install scrapy-simdedup[redis]")
+        address.read(filled(place, "spider"))
+        return place
+    if "://" in place:
         raise ValueError("no store for this kind of address")
-    _fill(path, "spider", "name")
-    return path
+    _fill(place, "spider", "name")
+    return place
+
+
+def filled(place: str, spider: str) -> str:
+    """Return the place of a spider's index."""
+    if address.is_address(place):
+        # Where a % may also begin an escape.
+        return address.filled(place, spider)
+    return place % {"spider": spider, "name": spider}
 
 
 def export_path(value: Any) -> str:
     """Read the path of an export, whose ending names the format."""
     path = str(value)
-    if path and not path.endswith(EXPORT_ENDINGS):
+    if path and not path.endswith(tuple(EXPORT_FORMATS)):
         raise ValueError
+    if path.endswith(".parquet") and find_spec("pyarrow") is None:
+        raise ValueError("not installed: pip install scrapy-simdedup[parquet]")
     _fill(path, "name", "time")
     return path
 
@@ -173,6 +202,28 @@ def idf(value: Any) -> str:
     return path
 
 
+def user_dict(value: Any) -> UserDict | None:
+    """Read the path of a user dictionary, which must be there and be one; ``""`` is None."""
+    if not str(value):
+        return None
+    # Workers are other processes, and may begin in another folder.
+    path = str(Path(str(value)).absolute())
+    try:
+        words, others = read_user_dict(path)
+    except OSError as error:
+        raise ValueError(str(error)) from error
+    if not words:
+        raise ValueError(f"{path} holds no word that consists of Han characters")
+    if others:
+        logger.warning(
+            "%s: %d words that are not all Han characters have no effect, e.g. %s",
+            path,
+            len(others),
+            others[0],
+        )
+    return UserDict.of(path, words)
+
+
 # A page costs Scrapy's process two fifths of what it costs a worker: more than these would wait
 # for it (docs/performance.md).
 _MOST_WORKERS = 4
@@ -191,6 +242,26 @@ def seconds(value: Any) -> float:
     if isinstance(value, bool) or not 0 < number < math.inf:
         raise ValueError
     return number
+
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
+_MOST_AGE = 36_525 * 86_400
+
+
+def age(value: Any) -> float:
+    """Read an age with its unit, ``12h`` or ``30d``, in seconds; an empty one is 0.
+
+    A number alone could mean seconds as well as days.
+    """
+    if value == "":
+        return 0.0
+    found = re.fullmatch(r"\s*(\d{1,12}(?:\.\d{1,12})?)\s*([smhdw])\s*", string(value), re.ASCII)
+    if not found:
+        raise ValueError
+    seconds = float(found[1]) * _UNITS[found[2]]
+    if not 0 < seconds <= _MOST_AGE:
+        raise ValueError
+    return seconds
 
 
 def extractor(value: Any) -> str:

@@ -54,3 +54,25 @@ def space_of(label: str, url: str, scope: str) -> int:
     if scope == "site":
         label += f"@{site_of(url)}"
     return name_hash(label) >> 16 if label else 0
+
+
+def is_on(url: str, host: str) -> bool:
+    """Tell whether a URL lies on a host, or with a dot in front of it on any of that domain."""
+    domain = _ascii(host.lstrip(".").lower())
+    if domain not in url.lower():
+        # Most are elsewhere, and this is far quicker.
+        return False
+    try:
+        name = urlsplit(url).hostname or ""
+    except ValueError:
+        return False
+    return name == domain or (host.startswith(".") and name.endswith(f".{domain}"))
+
+
+@lru_cache(maxsize=16)
+def _ascii(host: str) -> str:
+    """Return a host's name as it stands in URLs."""
+    try:
+        return host.encode("idna").decode("ascii")
+    except UnicodeError:
+        return host

@@ -21,9 +21,6 @@ from typing import Any
 from scrapy_simdedup.analysis import Analysis, Recipe, Source
 from scrapy_simdedup.watchdog import Watchdog
 
-# The first message to a worker: that it load what its first page would wait for.
-_HELLO = pickle.dumps(None)
-
 # How long a worker may take to start, in seconds.
 _START_SECONDS = 60.0
 
@@ -48,8 +45,8 @@ class Job:
     def __init__(self, source: Callable[[], Source], recipe: Recipe, timeout: float) -> None:
         self.future: Future[Analysis] = Future()
         self.timeout = timeout
+        self.recipe = recipe
         self._source = source
-        self._recipe = recipe
         self._message: bytes | None = None
 
     def begin(self) -> bool:
@@ -58,7 +55,7 @@ class Job:
             return False
         try:
             # Once: if a worker dies of the page before, another one gets it.
-            message = self._source(), self._recipe
+            message = self._source(), self.recipe
             self._message = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
         except Exception as error:
             self.future.set_exception(error)
@@ -144,8 +141,10 @@ class Worker:
             self.stop()
         if self._process is None:
             self._start()
-            # Its start does not count as work, but it must not take for ever either.
-            self._exchange(lambda: self._send(_HELLO), _START_SECONDS)
+            # The first message has it load what its first page would wait for. That does not
+            # count as work, but it must not take for ever either.
+            first = pickle.dumps(self._jobs[0].recipe, pickle.HIGHEST_PROTOCOL)
+            self._exchange(lambda: self._send(first), _START_SECONDS)
 
     def _send_jobs(self) -> None:
         while self._sent < len(self._jobs):

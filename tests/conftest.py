@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from crawling import Crawl, Site
+from redis_server import RedisServer
 from sparking import lacking, local_spark
+from stores import KINDS, FileStore, RedisStore, Store, new_name
 
 
 @pytest.fixture
@@ -38,3 +40,39 @@ def spark() -> Iterator[Any]:
         pytest.skip(missing)
     with local_spark() as session:
         yield session
+
+
+@pytest.fixture(scope="session")
+def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    """A Redis server for all tests that do not kill it."""
+    with RedisServer(tmp_path_factory.mktemp("redis")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def new_store(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], Store]:
+    """A function that returns a store of a kind, with nothing in it."""
+
+    def made(kind: str) -> Store:
+        folder, name = tmp_path_factory.mktemp("store"), new_name()
+        if kind == "sqlite":
+            return FileStore(folder, name)
+        return RedisStore(folder, name, request.getfixturevalue("redis_server"))
+
+    return made
+
+
+@pytest.fixture(params=KINDS)
+def store(request: pytest.FixtureRequest, new_store: Callable[[str], Store]) -> Store:
+    """An empty store, of each kind in turn."""
+    return new_store(request.param)
+
+
+@pytest.fixture
+def redis_store(new_store: Callable[[str], Store]) -> RedisStore:
+    """An empty index in Redis."""
+    made = new_store("redis")
+    assert isinstance(made, RedisStore)
+    return made

@@ -85,7 +85,8 @@ def main(path: str) -> int:
     settings = Settings(
         {
             "ADDONS": {"scrapy_simdedup.Addon": 500},
-            "EXTENSIONS": {Recorder: 0},
+            # The second one does nothing until a setting of its own is set.
+            "EXTENSIONS": {Recorder: 0, "scrapy.extensions.periodic_log.PeriodicLog": 0},
             "TEST_OUT": spec["out"],
             "TELNETCONSOLE_ENABLED": False,
             "LOG_LEVEL": "DEBUG",

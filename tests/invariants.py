@@ -1,10 +1,10 @@
-"""What must hold of an index file after anything at all; used by tests and by the soak."""
+"""What must hold of an index after anything at all; used by tests and by the soak."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections import defaultdict
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,11 @@ from typing import Any
 import numpy as np
 
 from scrapy_simdedup.index.records import unpack
-from scrapy_simdedup.methods import rows_of
+from scrapy_simdedup.index.redis.changes import cells_of
+from scrapy_simdedup.index.redis.keys import Keys
+from scrapy_simdedup.index.redis.record import Record
+from scrapy_simdedup.index.redis.rows import MOST_EQUAL, PAGE_BYTES, Layout
+from scrapy_simdedup.methods import SHORT_BANDS, rows_of
 
 _SPACE, _SIGN = 1 << 15, 1 << 63
 
@@ -91,3 +95,66 @@ def _loose(index: sqlite3.Connection) -> list[str]:
 
 def _open(index: sqlite3.Connection) -> list[str]:
     return [what for what, query in _STILL_OPEN.items() if index.execute(query).fetchone()[0]]
+
+
+def wrong_in_redis(
+    client: Any, prefix: str, methods: Iterable[str], *, settled: bool = True
+) -> list[str]:
+    """Return what is wrong with an index in Redis; nothing is changed."""
+    keys, layout = Keys(prefix), Layout(prefix, SHORT_BANDS)
+    make = rows_of(tuple(methods))
+    contents = {key.decode(): client.type(key) for key in client.scan_iter(f"{prefix}:*")}
+    pages = {
+        int(key.removeprefix(keys.pages)): Record.unpack(client.get(key))
+        for key in contents
+        if key.startswith(keys.pages)
+    }
+    found = _torn_in_redis(client, prefix, contents, pages, layout, make)
+    for page, record in pages.items():
+        for run in record.holders():
+            if not client.sismember(keys.open(run), page):
+                found.append(f"page {page} is open, and run {run} does not know")
+        if record.settled and client.exists(keys.copies(page)):
+            found.append(f"copies lean on page {page}, which is settled")
+    for page in range(int(client.hget(keys.meta, "pages") or 0) + 1):
+        if client.getbit(keys.held, page) != (page in pages):
+            found.append(f"page {page} is held or not")
+    if settled:
+        found += [
+            f"{key} is left over"
+            for key in contents
+            if key.split(":")[1] in ("live", "dead", "open", "copies")
+        ]
+        found += [f"page {page} is open" for page, each in pages.items() if not each.settled]
+    return found
+
+
+def _torn_in_redis(
+    client: Any,
+    prefix: str,
+    contents: Iterable[str],
+    pages: Mapping[int, Record],
+    layout: Layout,
+    make: Callable[[Mapping[str, bytes]], Any],
+) -> list[str]:
+    """Return the pages that have not just the rows that they must have."""
+    wanted: Counter[tuple[str, bytes]] = Counter()
+    shared: Counter[tuple[str, bytes]] = Counter()
+    for page, record in pages.items():
+        named, others = cells_of(layout, record, make)
+        wanted.update((cell.bucket, cell.row(page)) for cell in (*named, *others))
+        shared.update(others)
+    there: Counter[tuple[str, bytes]] = Counter()
+    for key in contents:
+        band = key.removeprefix(f"{prefix}:").split(":")[0]
+        if band.rstrip("+").isdigit():
+            short = int(band.rstrip("+")) in SHORT_BANDS
+            size = (2 if short else 6) + (6 if "+" in band else 0) + PAGE_BYTES
+            rows = client.get(key)
+            there.update((key, rows[at : at + size]) for at in range(0, len(rows), size))
+    found = [f"{bucket} has a row too much" for bucket, _ in there - wanted]
+    for bucket, row in wanted - there:
+        # Of very many equal ones only some are stored.
+        if shared[(bucket, row[:-PAGE_BYTES])] <= MOST_EQUAL:
+            found.append(f"{bucket} lacks a row")
+    return found

@@ -10,9 +10,17 @@ from scrapy_simdedup.deduplicator import Deduplicator
 
 @dataclass(eq=False)
 class Run:
-    """A run as the model sees it; ``dedup`` is the real one, ``None`` once it is over."""
+    """A run as the model sees it; ``dedup`` is the real one, ``None`` once it is over.
+
+    Times are in days: of its last sign of life, and of its end, once that stands in the file.
+    ``aged`` tells that pages grow too old for it.
+    """
 
     dedup: Deduplicator | None
+    number: int
+    sign: int
+    aged: bool = False
+    ended: int | None = None
 
     @property
     def alive(self) -> bool:
@@ -26,9 +34,11 @@ class Page:
     url: str
     value: int
     run: Run
+    seen: Run
     replaces: Page | None = None
     confirmed: bool = False
     gone: bool = False
+    previous: Run | None = None
 
     @property
     def standing(self) -> bool:
@@ -48,6 +58,9 @@ class Held:
 class Logged:
     """A decision in the log."""
 
+    run: Run
+    day: int
     url: str
     status: str
     original: Page | None
+    removed: bool = False

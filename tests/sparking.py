@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from scrapy_simdedup import Deduplicator
-from scrapy_simdedup.batch.read import Record
+from scrapy_simdedup.batch.record import Record
 from scrapy_simdedup.batch.scan import scan
 from texts import page, reworded, story
 

@@ -142,6 +142,14 @@ class SiteSpider(scrapy.Spider):
                 raise RuntimeError("the plan says so")
             elif name == "late":
                 await pause(float(argument or 0.3))
+            elif name == "first-raises":
+                # The first of two requests for one page, once the second one has been judged.
+                called = self.crawler.recorder.seen["called"]
+                mine = called.count(self.path(response))
+                while called.count(self.path(response)) < 2:
+                    await pause(0.01)
+                if mine == 1:
+                    raise RuntimeError("the plan says so")
             elif name == "retry":
                 if not response.meta.get("again"):
                     meta = {"again": True}
@@ -153,6 +161,9 @@ class SiteSpider(scrapy.Spider):
                 )
             elif name == "opt-out":
                 for request in self.links(response, meta={"simdedup": False}):
+                    yield request
+            elif name == "heirs":
+                for request in self.links(response, meta=dict(response.meta)):
                     yield request
             elif name == "options":
                 for request in self.links(response, meta={"simdedup": json.loads(argument)}):
@@ -302,6 +313,15 @@ def misbehave(html: str) -> str:
     return extract(html).text
 
 
+def take_time(html: str) -> str:
+    """An extractor that is slow where a page asks for it."""
+    from scrapy_simdedup.text.extract import extract
+
+    if "Take your time" in html:
+        time.sleep(1.5)
+    return extract(html).text
+
+
 def tell_pid(html: str) -> str:
     """An extractor that writes its process id into the file that the page names."""
     Path(html).write_text(str(os.getpid()))
@@ -355,7 +375,7 @@ class NoPlace(Addon):
     def update_settings(self, settings: Any) -> None:
         super().update_settings(settings)
         assert self._session is not None
-        self._session._index.path = Path("/dev/null/index.db")
+        self._session._index._index = "/dev/null/index.db"
 
 
 class Locked(Addon):
@@ -370,7 +390,7 @@ class Locked(Addon):
 
         def lock() -> None:
             time.sleep(0.7)
-            with closing(sqlite3.connect(index.path, isolation_level=None)) as other:
+            with closing(sqlite3.connect(index.place.path, isolation_level=None)) as other:
                 other.execute("BEGIN IMMEDIATE")
                 time.sleep(6)
                 other.execute("ROLLBACK")

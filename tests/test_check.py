@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from scrapy_simdedup.analysis import Source, analyse
-from scrapy_simdedup.checks import rows
+from scrapy_simdedup.checks import finding, rows
 from scrapy_simdedup.checks.whole import Report, check
 from scrapy_simdedup.config import Config
 from scrapy_simdedup.deduplicator import Deduplicator
@@ -88,7 +88,7 @@ def test_a_sound_index(index):
     assert "simhash+sketch" in ran.stdout
     assert "The index is sound." in ran.stdout
     said = ran.stdout.split("\n\n")[1].splitlines()
-    assert len(said) == 12
+    assert len(said) == 15
     assert all(line.endswith(" sound") for line in said)
     assert index.read_bytes() == before
     assert simdedup(index.parent, "check", "--index", index, "--repair").returncode == 0
@@ -386,10 +386,11 @@ def test_where_nothing_can_be_written_beside_it(index):
     assert f"cannot open {index}" in ran.stderr
 
 
-def test_progress_on_a_terminal(index):
+def on_a_terminal(*arguments: object) -> str:
+    """Run a command whose stderr is a terminal, and return what it wrote there."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 25, 80, 0, 0))
-    command = [sys.executable, "-m", "scrapy", "simdedup", "check", "--index", str(index)]
+    command = [sys.executable, "-m", "scrapy", "simdedup", *map(str, arguments)]
     ran = subprocess.run(
         command, env=environment(), stdout=subprocess.PIPE, stderr=theirs, timeout=60, check=False
     )
@@ -397,8 +398,25 @@ def test_progress_on_a_terminal(index):
     os.close(theirs)
     os.close(ours)
     assert ran.returncode == 0
+    return said
+
+
+def test_progress_on_a_terminal(index):
+    said = on_a_terminal("check", "--index", index)
     assert "integrity" in said
     assert "pages:" in said
+
+
+def test_ctrl_c_while_sqlite_checks(index, monkeypatch):
+    def interrupted(what: str, total: int | None) -> Any:
+        def step(_: int) -> None:
+            raise KeyboardInterrupt
+
+        return nullcontext(step)
+
+    monkeypatch.setattr(finding, "_STEPS", 10)
+    with pytest.raises(KeyboardInterrupt):
+        check(index, identity_of(Config()), interrupted, mend=False)
 
 
 def test_no_index_is_made_by_a_check(tmp_path):

@@ -76,10 +76,17 @@ def test_what_is_committed_comes_into_the_file(dedup, tmp_path):
     note(dedup, 200)
     assert soon(lambda: in_the_file(dedup.path, tmp_path / "copy.db") == 200)
     # And its space is used again by what comes then.
-    size, salt = wal(dedup.path).stat().st_size, salt_of(dedup.path)
-    assert size > 32 * PAGE
-    assert soon(lambda: note(dedup, 1) or salt_of(dedup.path) != salt)
-    assert wal(dedup.path).stat().st_size == size
+    sizes, salt = [wal(dedup.path).stat().st_size], salt_of(dedup.path)
+    assert sizes[0] > 32 * PAGE
+
+    def begun_anew() -> bool:
+        note(dedup, 1)
+        sizes.append(wal(dedup.path).stat().st_size)
+        return salt_of(dedup.path) != salt
+
+    # Not always by the first: a checkpoint that is under way keeps it.
+    assert soon(begun_anew)
+    assert sizes[-1] == sizes[-2]
 
 
 def test_a_few_pages_are_left_alone(monkeypatch, tmp_path):

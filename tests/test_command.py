@@ -9,11 +9,16 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from scrapy_simdedup.batch import lines as batch_lines
+from scrapy_simdedup.batch import read as batch_read
+from scrapy_simdedup.batch.lines import read_lines
+from scrapy_simdedup.batch.record import Unreadable
 from texts import chinese, page, reworded, story
 
 SCAN_FIELDS = ["url", "status", "original", "distance", "resemblance", "method", "reason"]
@@ -108,6 +113,7 @@ ROWS = [
     {"url": "https://a.example/none", "html": None},
     {"url": "https://b.example/1", "text": story(1)},
     {"url": "https://a.example/1", "html": page(story(1))},
+    b"[" * 100_000 + b"\n",
     b'{"url": "https://a.example/last", "text": "tor',
 ]
 FOUND = [
@@ -121,6 +127,7 @@ FOUND = [
     ("https://b.example/1", "duplicate", None),
     ("https://a.example/1", "revisit", None),
     (":11", "skipped", "not-json"),
+    (":12", "skipped", "torn"),
 ]
 
 
@@ -148,6 +155,57 @@ def test_a_torn_compressed_file_gives_what_it_holds(tmp_path: Path) -> None:
         "url": "https://a.example/0",
         "status": "unique",
     }
+
+
+def test_a_line_that_is_too_long_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch_lines, "MOST_BYTES", 2000)
+    rows = [{"url": f"https://a.example/{at}", "text": "x" * 900 * at} for at in range(5)]
+    for name in ("pages.jsonl", "pages.jsonl.gz"):
+        write_lines(tmp_path / name, rows)
+        found = [(each.url[-1], each.reason) for each in read_lines(tmp_path / name)]
+        assert found == [
+            ("0", None),
+            ("1", None),
+            ("2", None),
+            ("4", "too-large"),
+            ("5", "too-large"),
+        ]
+
+
+def test_how_far_lines_are_read_is_told(tmp_path: Path) -> None:
+    # Longer than several of gzip's buffers also when it is compressed.
+    rows = [{"url": f"{at}", "text": os.urandom(2000).hex()} for at in range(400)]
+    for name in ("pages.jsonl", "pages.jsonl.gz"):
+        write_lines(tmp_path / name, rows)
+        sizes = [each.size for each in read_lines(tmp_path / name)]
+        assert sum(sizes) == (tmp_path / name).stat().st_size
+        assert sum(size > 0 for size in sizes) > 2
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    data = (tmp_path / "pages.jsonl").read_bytes()
+    writer = threading.Thread(target=(tmp_path / "pipe.jsonl").write_bytes, args=(data,))
+    writer.start()
+    assert len(list(read_lines(tmp_path / "pipe.jsonl"))) == 400
+    writer.join()
+
+
+def test_files_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of a folder is left out, one that was named is an error."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    for name in ("a.html", "gone.html"):
+        (folder / name).write_text(page(story(1)))
+    (folder / "large.txt").write_bytes(b"x" * 3000)
+    monkeypatch.setattr(batch_read, "MOST_BYTES", 2900)
+    # Gone between the list and the reading.
+    monkeypatch.setattr(batch_read, "_files", lambda _: ["a.html", "gone.html", "large.txt"])
+    (folder / "gone.html").unlink()
+    found = [(each.url, each.reason) for each in batch_read.read(folder)]
+    assert found == [("a.html", None), ("gone.html", "unreadable"), ("large.txt", "too-large")]
+    for name in ("gone.html", "gone.jsonl", "gone.warc"):
+        with pytest.raises(Unreadable, match=f"cannot read {tmp_path / name}: No such file"):
+            list(batch_read.read(tmp_path / name))
 
 
 def test_a_url_with_half_an_emoji_does_not_stop_a_scan(tmp_path: Path) -> None:
@@ -291,14 +349,6 @@ def test_export_of_one_status(scanned: Path) -> None:
     assert lines(simdedup(scanned, "export", "--index", "i.db", "--spider", "news").stdout) == []
 
 
-@pytest.mark.parametrize("subcommand", ["scan", "export"])
-def test_help_has_an_example(subcommand: str, tmp_path: Path) -> None:
-    ran = simdedup(tmp_path, subcommand, "--help")
-    assert ran.returncode == 0
-    assert f"example: scrapy simdedup {subcommand} " in " ".join(ran.stdout.split())
-    assert "--index" in ran.stdout
-
-
 def test_scrapy_lists_the_command(tmp_path: Path) -> None:
     ran = subprocess.run(
         [sys.executable, "-m", "scrapy"],
@@ -338,7 +388,7 @@ def test_nothing_from_jieba_or_the_log_on_either_stream(tmp_path: Path) -> None:
     write_lines(tmp_path / "pages.jsonl", [{"url": "https://a.example/", "text": chinese(1)}])
     ran = simdedup(tmp_path, "scan", "pages.jsonl", "--index", "i.db")
     assert len(lines(ran.stdout)) == 1
-    assert ran.stderr == "1 pages: 1 unique\n"
+    assert ran.stderr == "1 page: 1 unique\n"
 
 
 def test_loading_the_command_loads_nothing_heavy() -> None:

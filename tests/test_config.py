@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scrapy.settings import Settings
 
-from scrapy_simdedup import ConfigError, Deduplicator
+from scrapy_simdedup import ConfigError, Deduplicator, parse
 from scrapy_simdedup.config import Config, setting_name, unknown_settings
 from scrapy_simdedup.parse import ItemRule
 from scrapy_simdedup.sites import site_of, stored_url
@@ -50,11 +50,15 @@ def test_defaults() -> None:
         "names": 0,
         "hash_bits": 64,
         "idf": "",
+        "user_dict": None,
         "scope": "index",
         "since": "ever",
         "confirm": "item",
         "revisit_action": "keep",
+        "close_after": 0,
         "reset": False,
+        "store_text": False,
+        "max_age": 0.0,
         "export": "",
         "extractor": "trafilatura",
         "workers": min(cpus(), 4),
@@ -83,6 +87,7 @@ def test_every_setting_takes_its_own_default_and_says_what_it_means(each: Any) -
         ("INDEX", "/data/%(spider)s.db", "/data/%(spider)s.db"),
         ("INDEX", Path("/data/all.db"), "/data/all.db"),
         ("INDEX", "/data/100%%/%(name)s.db", "/data/100%%/%(name)s.db"),
+        ("INDEX", "redis://:p%40ss@h/0", "redis://:p%40ss@h/0"),
         ("ACTION", "drop-items", "drop-items"),
         ("CALLBACKS", "parse_article, parse_note", ("parse_article", "parse_note")),
         ("CALLBACKS", ["parse_article"], ("parse_article",)),
@@ -106,6 +111,9 @@ def test_every_setting_takes_its_own_default_and_says_what_it_means(each: Any) -
         ("SINCE", "run", "run"),
         ("CONFIRM", "close", "close"),
         ("REVISIT_ACTION", "drop-items", "drop-items"),
+        ("MAX_AGE", "30d", 2_592_000.0),
+        ("MAX_AGE", " 1.5 h", 5400.0),
+        ("MAX_AGE", "", 0.0),
         ("EXPORT", "out/%(name)s-%(time)s.csv.gz", "out/%(name)s-%(time)s.csv.gz"),
         ("EXTRACTOR", "html.unescape", "html.unescape"),
         ("EXTRACTOR", "resiliparse", "resiliparse"),
@@ -119,12 +127,14 @@ def test_good_values(name: str, value: Any, expected: Any) -> None:
 
 BAD = [
     ("CACHE_MB", 0, "1 to 65536"),
+    ("CLOSE_AFTER", -1, "0 to 1000000000"),
     ("ENABLED", "yes", "a boolean"),
     ("ENABLED", [], "a boolean"),
     ("ENABLED", 2, "a boolean"),
     ("RESET", "maybe", "a boolean"),
+    ("STORE_TEXT", "all", "a boolean"),
     ("INDEX", "", "a file path"),
-    ("INDEX", "redis://localhost/0", "a file path"),
+    ("INDEX", "mongodb://localhost/0", "a file path"),
     ("INDEX", "%(crawler)s.db", "a file path"),
     ("INDEX", "50%.db", "a file path"),
     ("INDEX", "%s.db", "a file path"),
@@ -179,11 +189,21 @@ BAD = [
     ("HASH_BITS", 48, "64 or 32"),
     ("IDF", "/nowhere/table.gz", "idf build"),
     ("IDF", __file__, "idf build"),
+    ("USER_DICT", "/nowhere/words.txt", "user dictionary"),
+    ("USER_DICT", __file__, "no word that consists of Han characters"),
+    ("USER_DICT", "/", "user dictionary"),
     ("SCOPE", "host", "`site`"),
     ("SINCE", "day", "`run`"),
     ("CONFIRM", True, "`close`"),
     ("REVISIT_ACTION", "drop", "`drop-items`"),
-    ("EXPORT", "decisions.parquet", ".jsonl"),
+    ("MAX_AGE", "30", "with its unit"),
+    ("MAX_AGE", 30, "with its unit"),
+    ("MAX_AGE", "0d", "with its unit"),
+    ("MAX_AGE", "-1d", "with its unit"),
+    ("MAX_AGE", "a month", "with its unit"),
+    ("MAX_AGE", "101000d", "100 years"),
+    ("MAX_AGE", "9" * 400 + "w", "100 years"),
+    ("EXPORT", "decisions.parquet.gz", ".jsonl"),
     ("EXPORT", "%(spider)s.csv", ".jsonl"),
     ("EXTRACTOR", "readability", "dotted path"),
     ("EXTRACTOR", "html.nothing", "dotted path"),
@@ -429,3 +449,11 @@ def test_storing_twice_changes_nothing(tail: str) -> None:
 )
 def test_the_site_of_a_url(url: str, site: str) -> None:
     assert site_of(url) == site
+
+
+def test_an_export_as_parquet_needs_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert read("EXPORT", "%(name)s.parquet") == "%(name)s.parquet"
+    monkeypatch.setattr(parse, "find_spec", lambda name: None)
+    with pytest.raises(ConfigError, match=r"pip install scrapy-simdedup\[parquet\]"):
+        read("EXPORT", "%(name)s.parquet")
+    assert read("EXPORT", "%(name)s.csv") == "%(name)s.csv"

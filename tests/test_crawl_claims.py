@@ -136,6 +136,21 @@ def test_a_copy_in_flight_becomes_an_orphan(crawl, site):
     assert done.stat("index/originals") == 0
 
 
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_page_met_twice_at_a_time_keeps_its_items(crawl, site, workers):
+    """The second request is a revisit of a claim that then comes to nothing."""
+    site.html("/a", page(story(1)))
+    settings = {"SIMDEDUP_REVISIT_ACTION": "drop-items", "SIMDEDUP_WORKERS": workers}
+    plan = {"/a": ["first-raises", "item"]}
+    done = crawl("/a", "/a", settings=settings, plan=plan)
+    assert (done.stat("pages/unique"), done.stat("pages/revisit")) == (1, 1)
+    assert done.flags["/a"] == ["revisit"]
+    assert done.paths() == ["/a"], done.log
+    # Once it is stored, it loses them.
+    assert crawl("/a", settings=settings).paths() == ["/a"]
+    assert crawl("/a", settings=settings).paths() == []
+
+
 def test_open_at_close_is_released(crawl, site):
     """The spider is closed before a page's items got through."""
     site.html("/a", page(story(1)))

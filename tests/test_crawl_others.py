@@ -75,6 +75,50 @@ def test_two_spiders_in_one_process_share_an_index(site, tmp_path):
     assert not list(tmp_path.glob("*-run-*"))
 
 
+def test_a_crawl_in_a_thread(site, tmp_path):
+    """Where no signal can be handled: neither a time limit nor anything else of ours needs one."""
+    site.html("/a", page(story(1)))
+    script = f"""
+        import threading
+        import scrapy
+        from scrapy.utils.reactor import install_reactor
+        install_reactor("twisted.internet.selectreactor.SelectReactor")
+        from scrapy.crawler import CrawlerRunner
+        from twisted.internet import reactor
+
+        class One(scrapy.Spider):
+            name = "one"
+            start_urls = [{site.url("/a")!r}]
+            def parse(self, response):
+                print(response.meta["simdedup_verdict"]["status"])
+
+        def crawl():
+            runner = CrawlerRunner({{
+                "ADDONS": {{"scrapy_simdedup.Addon": 500}},
+                "SIMDEDUP_INDEX": {str(tmp_path / "index.db")!r},
+                "SIMDEDUP_WORKERS": 1,
+                "TWISTED_REACTOR": "twisted.internet.selectreactor.SelectReactor",
+                "TELNETCONSOLE_ENABLED": False,
+            }})
+            runner.crawl(One).addBoth(lambda _: reactor.stop())
+            reactor.run(installSignalHandlers=False)
+
+        thread = threading.Thread(target=crawl)
+        thread.start()
+        thread.join()
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        cwd=HERE.parent,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.stdout == "unique\n", done.stderr
+    with sqlite3.connect(tmp_path / "index.db") as index:
+        assert index.execute("SELECT status FROM runs").fetchall() == [("finished",)]
+
+
 @pytest.mark.parametrize("reactor", ["asyncio", "select"])
 def test_closing_with_look_ups_in_flight(crawl, site, reactor):
     """All are answered or passed on, none meets a closed database."""

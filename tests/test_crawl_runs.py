@@ -16,9 +16,11 @@ from pathlib import Path
 import pytest
 
 from crawling import Crawl, linked, start
+from invariants import wrong_with
 from texts import page, reworded, story
 
 DROP_ITEMS = {"SIMDEDUP_ACTION": "drop-items"}
+METHODS = ("simhash", "sketch")
 
 pytestmark = pytest.mark.slow
 
@@ -277,6 +279,34 @@ def test_one_sigint_ends_cleanly(site, tmp_path):
     with sqlite3.connect(tmp_path / "index.db") as index:
         assert index.execute("SELECT status FROM runs").fetchall() == [("shutdown",)]
         assert index.execute("SELECT count(*) FROM pages WHERE NOT confirmed").fetchone() == (0,)
+
+
+def test_two_sigints_lose_nothing(site, tmp_path):
+    """The second one does not wait for anything that is on its way."""
+    paths = [f"/{number}" for number in range(30)]
+    for number, path in enumerate(paths):
+        site.html(path, page(story(number)))
+    site.html("/", page("", extra=linked(paths)))
+    plan = {"/": ["links"], "*": ["late:0.2", "item"]}
+    process, out = start([site.url("/")], tmp_path, plan=plan)
+    stored = out.with_suffix(".scraped")
+    deadline = time.monotonic() + 60
+    while not stored.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    # Scrapy takes them for one if they come together.
+    while b"SIGINT" not in (line := process.stdout.buffer.readline()) and line:
+        pass
+    process.send_signal(signal.SIGINT)
+    log, _ = process.communicate(timeout=60)
+    assert "unclean shutdown" in log
+    assert wrong_with(tmp_path / "index.db", METHODS, settled=False) == []
+    before = stored.read_text().split()
+    assert len(before) < len(paths)
+    done = Crawl.of([site.url("/")], tmp_path, plan=plan, settings=DROP_ITEMS)
+    assert {*before, *(item["url"] for item in done.scraped)} == {site.url(path) for path in paths}
+    assert done.stat("pages/duplicate") == 0
+    assert wrong_with(tmp_path / "index.db", METHODS) == []
 
 
 PROJECT = {

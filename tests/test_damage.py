@@ -10,7 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from scrapy_simdedup.identity import identity_of
 from scrapy_simdedup.index import schema
 from scrapy_simdedup.index.damage import is_damage
 from scrapy_simdedup.index.files import move_aside
+from scrapy_simdedup.index.texts import read
 from test_command import simdedup
 from texts import page, reworded, story
 
@@ -115,7 +116,9 @@ def test_a_garbled_beginning_is_refused_untouched(tmp_path, at, length):
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize("table", ["meta", "runs", "pages", "bands", "decisions", "bodies"])
+@pytest.mark.parametrize(
+    "table", ["meta", "runs", "pages", "bands", "decisions", "bodies", "texts"]
+)
 def test_garbage_in_the_middle_is_found_by_check(tmp_path, table):
     path = tmp_path / "index.db"
     make(path)
@@ -333,6 +336,10 @@ def test_an_index_of_each_schema_opens_and_finds_its_pages(tmp_path, monkeypatch
     ran = simdedup(tmp_path, "export", "--index", path, "--run", "1")
     assert ran.stdout.count("\n") == 9
     with sqlite3.connect(path) as connection:
+        rows = connection.execute("SELECT url, text FROM decisions WHERE run = 1")
+        texts = {url: read(connection, digest) for url, digest in rows.fetchall()}
+        assert texts["https://b.example/short"] == "Too little to tell."
+        assert None not in texts.values()
         assert connection.execute("PRAGMA user_version").fetchone() == (schema.SCHEMA,)
     connection.close()
     assert {each.what for each in checked(path).findings if each.wrong} <= {"identity"}
@@ -389,6 +396,30 @@ def test_a_link_is_the_file_it_leads_to(tmp_path):
     assert wrong(path) == {}
 
 
+def test_a_file_system_without_wal(tmp_path, monkeypatch, caplog):
+    """SQLite without locks knows no shared memory either, as many a network share does not."""
+    connect = sqlite3.connect
+
+    def lockless(place: Any, **options: Any) -> sqlite3.Connection:
+        place = place if str(place).startswith("file:") else Path(place).absolute().as_uri()
+        mark = "&" if "?" in place else "?"
+        return connect(f"{place}{mark}vfs=unix-none", **{**options, "uri": True})
+
+    monkeypatch.setattr(sqlite3, "connect", lockless)
+    path = tmp_path / "index.db"
+    for status in ("unique", "revisit"):
+        with Deduplicator(path) as dedup:
+            for number in range(5):
+                url = f"https://a.example/{number}"
+                assert dedup.check(url, text=story(number)).status == status
+            assert dedup.check("https://b.example/", text=story(1)).status == "duplicate"
+    assert "without WAL" in caplog.text
+    assert str(path) in caplog.text
+    assert not path.with_name("index.db-wal").exists()
+    monkeypatch.undo()
+    assert wrong(path) == {}
+
+
 def analysed(dedup: Deduplicator, number: int) -> Any:
     from scrapy_simdedup.analysis import Source, analyse
 
@@ -409,6 +440,7 @@ def test_a_read_only_mount(tmp_path):
         set +e
         {python} check --index {folder}/index.db | tail -1
         {python} export --index {folder}/index.db | wc -l
+        {python} stats --index {folder}/index.db | head -1
         {python} check --repair --index {folder}/index.db 2>&1
         echo exit $?
         {python} scan {folder} --index {folder}/index.db 2>&1
@@ -428,6 +460,7 @@ def test_a_read_only_mount(tmp_path):
         pytest.skip(f"no mounts here: {ran.stderr}")
     said = ran.stdout.splitlines()
     assert said[1:3] == ["The index is sound.", "30"]
+    assert said.pop(3) == f"{folder}/index.db: 30 originals, 1 runs"
     assert f"cannot open {folder}/index.db" in said[3]
     assert said[4] == "exit 2"
     assert f"{folder} is no folder that can be written to" in said[5]
@@ -483,7 +516,7 @@ def cut(killed: Path, folder: Path, length: int | None) -> Path:
 
 def survives(path: Path, safe: int) -> int:
     """Open an index after a power cut; return how many of the later pages are still there."""
-    fresh = not path.stat().st_size or not sqlite3_tables(path)
+    fresh = not path.stat().st_size or not has_identity(path)
     if not fresh:
         # Nothing but what the next crawl cleans up by itself.
         assert wrong(path).keys() <= {"open claims", "runs under way"}
@@ -498,11 +531,13 @@ def survives(path: Path, safe: int) -> int:
     return kept - safe
 
 
-def sqlite3_tables(path: Path) -> int:
-    connection = sqlite3.connect(path)
-    (count,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    connection.close()
-    return int(count)
+def has_identity(path: Path) -> bool:
+    """Tell whether so much of a file is there that anything was stored in it."""
+    with closing(sqlite3.connect(path)) as connection:
+        try:
+            return bool(connection.execute("SELECT count(*) FROM meta").fetchone()[0])
+        except sqlite3.OperationalError:
+            return False
 
 
 def test_a_power_cut_that_takes_part_of_the_log(killed, tmp_path):

@@ -12,10 +12,12 @@ import pytest
 from scrapy.exceptions import UsageError
 from scrapy.settings import Settings
 
+from archives import compressed, http, record
 from scrapy_simdedup import Deduplicator
+from scrapy_simdedup.analysis import Source, analyse
 from scrapy_simdedup.commands import explain as command
 from scrapy_simdedup.exceptions import IndexUnusable
-from scrapy_simdedup.logs.sides import NotFound
+from scrapy_simdedup.logs.sides import NotFound, NotKept
 from test_command import simdedup
 from texts import chinese, page, reworded, story
 
@@ -52,8 +54,9 @@ class Explain:
         command.add_parser(parser.add_subparsers())
         opts = parser.parse_args(["explain", *arguments])
         values = {f"SIMDEDUP_{name.upper()}": value for name, value in settings.items()}
-        opts.function(opts, Settings(values))
-        return self._capsys.readouterr().out
+        opts.function(opts, Settings(values, priority="cmdline"))
+        out, self.said = self._capsys.readouterr()
+        return out
 
     def json(self, *arguments: str, **settings: Any) -> dict[str, Any]:
         found = json.loads(self(*arguments, "--json", **settings))
@@ -210,7 +213,9 @@ def index(folder: Path) -> str:
 
 def test_a_file_against_an_indexed_page(index: str, explain: Explain) -> None:
     files = explain.json("kept.html", "near.html")
-    found = explain.json("https://a.example/kept", "near.html", "--index", index)
+    # Those of the newest run would be others.
+    arguments = ("https://a.example/kept", "near.html", "--index", index)
+    found = explain.json(*arguments, min_resemblance=0.3)
     same = ("distance", "resemblance", "containment", "new_parts", "numbers", "names")
     assert {name: found["measures"][name] for name in same} == {
         name: files["measures"][name] for name in same
@@ -221,7 +226,7 @@ def test_a_file_against_an_indexed_page(index: str, explain: Explain) -> None:
     assert found["measures"]["segments"] is None
     assert found["kept"]["distinct_terms"] == files["kept"]["distinct_terms"]
     assert [found["kept"][name] for name in ("characters", "terms", "keywords")] == [None] * 3
-    shown = explain("https://a.example/kept", "near.html", "--index", index)
+    shown = explain(*arguments)
     assert re.search(r"^characters +not stored +\d+$", shown, re.MULTILINE)
     assert re.search(r"^keywords of A +not stored$", shown, re.MULTILINE)
 
@@ -233,7 +238,8 @@ def test_an_indexed_new_page_is_judged_by_estimate(
 ) -> None:
     kept = "https://a.example/kept" if stored == "both" else "kept.html"
     arguments = (kept, f"https://a.example/{name}", "--index", index)
-    found, files = explain.json(*arguments), explain.json("kept.html", f"{name}.html")
+    found = explain.json(*arguments, min_resemblance=0.3)
+    files = explain.json("kept.html", f"{name}.html")
     assert found["measures"]["estimated"] is True
     for measure in ("resemblance", "containment"):
         assert found["measures"][measure] == pytest.approx(files["measures"][measure], abs=0.12)
@@ -259,8 +265,7 @@ def test_an_index_that_signs_otherwise_is_refused(index: str, explain: Explain) 
 
 def test_what_is_not_kept_is_said_to_be_so(index: str, explain: Explain) -> None:
     for url, said in (
-        ("https://a.example/copy", "judged: duplicate https://a.example/kept"),
-        ("https://a.example/tiny", "judged: skipped too-short"),
+        ("https://a.example/tiny", "skipped: too-short"),
         ("https://a.example/never", "neither a file nor in the index"),
         ("never.html", "neither a file nor in the index"),
     ):
@@ -270,11 +275,13 @@ def test_what_is_not_kept_is_said_to_be_so(index: str, explain: Explain) -> None
 
 def test_what_cannot_be_read(folder: Path, explain: Explain) -> None:
     (folder / "logo.png").write_bytes(b"\x89PNG")
-    (folder / "pages.jsonl").write_text("{}")
+    (folder / "pages.jsonl").write_text('{"url": "none"}\n{"url": "https://a.example/"}\n')
     for name, error, said in (
         ("nowhere.html", NotFound, "no file nowhere.html"),
         ("logo.png", NotFound, "not-html"),
-        ("pages.jsonl", UsageError, "many pages"),
+        ("pages.jsonl", UsageError, "give one of them, as pages.jsonl#URL"),
+        ("pages.jsonl#https://b.example/", NotFound, "holds no page https://b.example/"),
+        ("pages.jsonl#none", NotFound, "no page: no-field"),
         (".", UsageError, "folder"),
         ("https://a.example/kept", UsageError, "--index"),
     ):
@@ -291,3 +298,113 @@ def test_explain_from_a_shell(folder: Path) -> None:
     assert simdedup(folder, "explain", "zh.txt").returncode == 2
     bad = simdedup(folder, "explain", "zh.txt", "zh.txt", "-s", "SIMDEDUP_NAMES=5")
     assert (bad.returncode, bad.stdout) == (1, "")
+
+
+def test_a_page_of_many_in_a_file(folder: Path, explain: Explain) -> None:
+    rows = [
+        {"url": "https://a.example/1", "html": 7},
+        {"url": "https://user:secret@a.example/1", "html": PAGES["near"]},
+        {"url": "https://a.example/#2", "text": NEAR},
+    ]
+    (folder / "pages.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    answers = [http(PAGES["near"].encode()), http(b"", status="HTTP/1.1 404 Not Found")]
+    (folder / "crawl.warc.gz").write_bytes(
+        compressed(
+            record("response", f"https://a.example/{at}", each) for at, each in enumerate(answers)
+        )
+    )
+    expected = explain.json("kept.html", "near.html")
+    for name in ("pages.jsonl#https://a.example/1", "crawl.warc.gz#https://a.example/0"):
+        found = explain.json("kept.html", name)
+        assert found["measures"] == expected["measures"]
+        assert found["new"]["name"] != name
+    assert explain.json("kept.html", "pages.jsonl#https://a.example/#2")["verdict"] == "duplicate"
+    with pytest.raises(NotFound, match="no page: status"):
+        explain("crawl.warc.gz#https://a.example/1", "near.html")
+
+
+def test_a_kept_pair_shows_the_distance_and_the_limit(folder: Path, explain: Explain) -> None:
+    """Two texts that look alike and are a bit too far apart for the settings of their crawl."""
+    settings = {"SIMDEDUP_METHODS": ["simhash"], "SIMDEDUP_MAX_DISTANCE": 0}
+    with Deduplicator(folder / "i.db", settings, spider="news") as dedup:
+        for name in ("kept", "near"):
+            assert dedup.check(f"https://a.example/{name}", html=PAGES[name]).status == "unique"
+    arguments = ("https://a.example/kept", "https://a.example/near", "--index", "i.db")
+    found = explain.json(*arguments)
+    assert found["measures"]["max_distance"] == 0 < found["measures"]["distance"]
+    assert found["verdict"] == "unique"
+    shown = explain(*arguments)
+    assert "The settings are those of run 1 (news).\n" in shown
+    distance = found["measures"]["distance"]
+    assert re.search(rf"^distance in bits +{distance} +at most 0 ", shown, re.MULTILINE)
+    assert f"SIMDEDUP_MAX_DISTANCE = {distance} would make it a duplicate" in shown
+    shown = explain(*arguments, max_distance=distance, max_distnce=1)
+    assert "The settings are those of run 1 (news) and -s.\n" in shown
+    assert "SIMDEDUP_MAX_DISTNCE: SIMDEDUP_MAX_DISTANCE?" in explain.said
+    assert "verdict: duplicate by simhash" in shown
+    # Those of a project are not asked, as bad as they may be.
+    bad = Settings({"SIMDEDUP_MIN_TERMS": "many"}, priority="project")
+    parser = argparse.ArgumentParser()
+    command.add_parser(parser.add_subparsers())
+    opts = parser.parse_args(["explain", *arguments])
+    opts.function(opts, bad)
+
+
+def test_a_copy_is_explained_by_the_log(folder: Path, index: str, explain: Explain) -> None:
+    for names in (("kept", "copy"), ("copy", "kept")):
+        shown = explain(*(f"https://a.example/{name}" for name in names), "--index", index)
+        assert "A  https://a.example/kept (kept)\n" in shown
+        assert "B  https://a.example/copy (new, from the log)\n" in shown
+        assert re.search(r"^distance in bits +\d +at most 3 ", shown, re.MULTILINE)
+        # By the settings of the run.
+        assert re.search(r"^resemblance +\d\.\d\d +at least 0\.95$", shown, re.MULTILINE)
+        assert re.search(r"^judged +20\d\d-\S+, run 1$", shown, re.MULTILINE)
+        assert "\nverdict: duplicate by simhash\n" in shown
+    # It was held against another page, or the answer cannot be told as an explanation.
+    arguments = ("https://a.example/far", "https://a.example/copy", "--index", index)
+    for more in ((), ("--json",)):
+        with pytest.raises(NotKept, match=r"says of \S+copy: duplicate of \S+kept"):
+            explain(*arguments, *more)
+
+
+def test_several_rows_with_one_url(folder: Path, explain: Explain) -> None:
+    url = "https://a.example/list"
+    with Deduplicator(folder / "i.db") as dedup:
+        for at in range(3):
+            analysis = analyse(Source(text=(story(20 + at),)), dedup.recipe())
+            dedup.judge(dedup.item(url, "Item", str(at)), analysis, confirm=at < 2)
+        dedup.check(url, html=PAGES["kept"])
+        shown = explain(url, "row:2", "--index", "i.db")
+    # A page comes before items, what is settled before open claims.
+    assert f"A  {url} (kept, row 4 of the index, the newest; 3 more have this URL" in shown
+    assert f"B  {url} (new, row 2 of the index)" in shown
+    assert "verdict: not compared: pages and items" in shown
+    assert "no single limit" not in shown
+    found = explain.json("row:1", "row:2", "--index", "i.db")
+    assert found["verdict"] == "unique"
+    assert found["kept"]["row"]["number"] == 1
+    with pytest.raises(NotFound, match="row:99 is neither"):
+        explain("row:1", "row:99", "--index", "i.db")
+
+
+def test_an_open_claim_is_told(folder: Path, explain: Explain) -> None:
+    with Deduplicator(folder / "i.db") as dedup:
+        for name in ("kept", "far"):
+            analysis = analyse(Source((PAGES[name],)), dedup.recipe())
+            dedup.judge(dedup.page(f"https://a.example/{name}"), analysis)
+        shown = explain("https://a.example/kept", "https://a.example/far", "--index", "i.db")
+    assert "(kept, row 1 of the index, with an open claim)" in shown
+
+
+def test_a_rest_that_differs_is_told_as_a_crawl_tells_it(folder: Path, explain: Explain) -> None:
+    frame = "<html><body><div class='notice'><p>{}</p></div><aside>{}</aside></body></html>"
+    pages = [frame.format(TEXT, f"<p>{story(at, 600)}</p>" * 2) for at in (31, 32)]
+    for name, html in zip(("one", "two"), pages, strict=True):
+        (folder / f"{name}.html").write_text(html, encoding="utf-8")
+    with Deduplicator(folder / "i.db") as dedup:
+        dedup.check("one", html=pages[0])
+        verdict = dedup.check("two", html=pages[1])
+    found = explain.json("one.html", "two.html")
+    assert (found["verdict"], found["doubt"]) == (verdict.status, verdict.reason)
+    assert verdict.reason == "other-text"
+    assert "tagged and never dropped: other-text" in explain("one.html", "two.html")

@@ -121,7 +121,7 @@ def test_a_word_of_somebody_else_changes_nothing() -> None:
 
 
 def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chinese, "_cut", None)
+    monkeypatch.setattr(chinese, "_cuts", {})
 
 
 def test_rjieba_is_used_where_it_is_installed(

@@ -73,7 +73,8 @@ def test_10_kills_of_crawls_that_store_at_once(crawl, site, tmp_path, series):
     pick = random.Random(f"store {series}")
     for _ in range(5):
         kill_a_crawl(site, tmp_path, pick.uniform(0, 0.5), **options)
-        if index.exists():
+        # A file without tables is what is left of a crawl that died while it made one.
+        if runs_of(index):
             assert wrong_with(index, METHODS, settled=False) == []
             kept = {row[0] for row in pages_of(index)}
             assert kept <= set(store.read_text().split() if store.exists() else [])

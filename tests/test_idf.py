@@ -16,6 +16,7 @@ from scrapy.settings import Settings
 from scrapy_simdedup.batch.idf import TableUnusable
 from scrapy_simdedup.commands import idf as command
 from scrapy_simdedup.exceptions import ConfigError
+from scrapy_simdedup.output import Unwritable
 from scrapy_simdedup.text import idf
 from test_command import lines, simdedup
 from texts import chinese, page, story
@@ -49,7 +50,7 @@ def test_a_table_counts_main_texts(
     table = idf.load(str(path))
     shown = capsys.readouterr()
     assert shown.out == ""
-    assert shown.err == f"8 texts, {len(table.idf)} terms, 2 pages left out\n"
+    assert shown.err == f"8 texts, {len(table.idf):,} terms; left out: 1 no-text, 1 not-html\n"
     # In every English text, and the frame of the pages is in none.
     assert table.of("the") == pytest.approx(math.log(9 / 8))
     assert "gazette" not in table.idf
@@ -120,9 +121,9 @@ def test_the_extractor_of_the_settings_is_used(
 def test_wrong_calls(site: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no"):
         build(site, tmp_path / "nowhere", "--output", tmp_path / "o.gz")
-    with pytest.raises(UsageError, match="is a folder"):
+    with pytest.raises(Unwritable, match="no regular file"):
         build(site, "--output", tmp_path)
-    with pytest.raises(TableUnusable, match="no table in"):
+    with pytest.raises(Unwritable, match=r"cannot write .*Not a directory"):
         build(site, "--output", site / "0.html" / "o.gz")
 
 

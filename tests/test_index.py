@@ -1,4 +1,4 @@
-"""The index file: claims, identities, deletion, drift, foreign files, many processes."""
+"""The index: claims, identities, deletion, drift, many processes; and its file."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ from scrapy_simdedup.index.sqlite import SqliteIndex
 from scrapy_simdedup.methods import rows_of
 from scrapy_simdedup.methods.sketch import Sketch
 from scrapy_simdedup.text.document import Document
+from stores import KINDS
 from texts import story
+
+HERE = Path(__file__).parent
 
 BITS_ONLY = {
     "SIMDEDUP_METHODS": ["simhash"],
@@ -58,19 +61,20 @@ def judge(dedup: Deduplicator, name: str, value: int):
     return dedup.judge(dedup.page(name), fingerprinted(value), confirm=True).verdict
 
 
-def test_originals_do_not_drift(tmp_path):
+@pytest.mark.parametrize("kind", KINDS)
+def test_originals_do_not_drift(new_store, kind):
     """A~B and B~C never make C a copy of A unless it is near A itself."""
     a, b, c = 0x8C3A55F00D1E7B42, 0x8C3A55F00D1E7B45, 0x8C3A55F00D1E7BBD
     assert (a ^ b).bit_count() == 3
     assert (b ^ c).bit_count() == 5
     limits = {**BITS_ONLY, "SIMDEDUP_MAX_DISTANCE": 5}
     assert (a ^ c).bit_count() == 8
-    with Deduplicator(tmp_path / "abc.db", limits) as dedup:
+    with new_store(kind).open(limits) as dedup:
         assert judge(dedup, "A", a).status == "unique"
         found = judge(dedup, "B", b)
         assert (found.original, found.distance) == ("A", 3)
         assert judge(dedup, "C", c).status == "unique"
-    with Deduplicator(tmp_path / "bac.db", limits) as dedup:
+    with new_store(kind).open(limits) as dedup:
         assert judge(dedup, "B", b).status == "unique"
         assert judge(dedup, "A", a).original == "B"
         found = judge(dedup, "C", c)
@@ -78,14 +82,12 @@ def test_originals_do_not_drift(tmp_path):
 
 
 @pytest.mark.parametrize("limit", [0, 3, 4, 5, 6, 10])
-def test_found_if_and_only_if_within_the_limit(tmp_path, limit):
+def test_found_if_and_only_if_within_the_limit(store, limit):
     """Bits spread over the band boundaries, the top bit, all bits; signed integers survive."""
     stored = 0x8000000000000001
     spread = [0, 1 << 63, 0x0001000100010000, 0x0001000100010001, 0x00800200100080C8]
     spread += [0x0010040100401010, 2**64 - 1, 0x8410210840210842, 0x00000000000003FF]
-    with Deduplicator(
-        tmp_path / "index.db", {**BITS_ONLY, "SIMDEDUP_MAX_DISTANCE": limit}
-    ) as dedup:
+    with store.open({**BITS_ONLY, "SIMDEDUP_MAX_DISTANCE": limit}) as dedup:
         assert judge(dedup, "stored", stored).status == "unique"
         for number, flips in enumerate(spread):
             far = flips.bit_count()
@@ -98,16 +100,16 @@ def test_found_if_and_only_if_within_the_limit(tmp_path, limit):
                 dedup.release([verdict.claim])
 
 
+@pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=30),
     st.lists(st.lists(st.integers(0, 63), max_size=11), min_size=1, max_size=20),
     st.integers(0, 10),
 )
-def test_index_agrees_with_brute_force(tmp_path_factory, stored, flips, limit):
-    path = tmp_path_factory.mktemp("index") / "index.db"
+def test_index_agrees_with_brute_force(new_store, kind, stored, flips, limit):
     kept: list[int] = []
-    with Deduplicator(path, {**BITS_ONLY, "SIMDEDUP_MAX_DISTANCE": limit}) as dedup:
+    with new_store(kind).open({**BITS_ONLY, "SIMDEDUP_MAX_DISTANCE": limit}) as dedup:
         queries = list(stored)
         for number, bits in enumerate(flips):
             value = stored[number % len(stored)]
@@ -124,12 +126,12 @@ def test_index_agrees_with_brute_force(tmp_path_factory, stored, flips, limit):
                 kept.append(value)
 
 
-def test_crowds_fall_back_to_the_scan(tmp_path, monkeypatch):
+def test_crowds_hide_no_pair(store, monkeypatch):
     """A prefix that very many fingerprints share does not hide a pair, nor fill the memory."""
     from scrapy_simdedup.index import bands
 
     monkeypatch.setattr(bands, "_MOST_ROWS", 50)
-    with Deduplicator(tmp_path / "index.db", BITS_ONLY) as dedup:
+    with store.open(BITS_ONLY) as dedup:
         crowd = [(0xABCD << 48) | (number * 0x9E3779B97F4A7C15 >> 16) for number in range(200)]
         first = crowd[0]
         kept = [value for value in crowd if judge(dedup, hex(value), value).status == "unique"]
@@ -140,7 +142,20 @@ def test_crowds_fall_back_to_the_scan(tmp_path, monkeypatch):
         assert judge(dedup, "later", 0xABCD << 48 | 0x5554).original == "late"
 
 
-def test_a_page_has_all_its_rows_or_none(tmp_path):
+def test_a_page_has_all_its_rows_or_none(store):
+    with store.open() as dedup:
+        dedup.check("a", text=story(1))
+        body = b"16 bytes of digest"[:16]
+        judged = dedup.judge(dedup.page("b", (), body), analysis_of(dedup, story(2)))
+        assert [row.url for row in store.held()] == ["a", "b"]
+        assert store.wrong(dedup.config.methods, settled=False) == []
+        dedup.release([judged.claim])
+        assert store.wrong(dedup.config.methods, settled=False) == []
+    assert [row.url for row in store.held()] == ["a"]
+    assert store.wrong(dedup.config.methods) == []
+
+
+def test_the_rows_of_a_page_in_a_file(tmp_path):
     path = tmp_path / "index.db"
     with Deduplicator(path) as dedup:
         dedup.check("a", text=story(1))
@@ -163,8 +178,8 @@ def analysis_of(dedup: Deduplicator, text: str) -> Analysis:
     return analyse(Source(text=(text,)), dedup.recipe())
 
 
-def test_settling_twice_does_nothing(tmp_path):
-    with Deduplicator(tmp_path / "index.db") as dedup:
+def test_settling_twice_does_nothing(store):
+    with store.open() as dedup:
         claim = dedup.judge(dedup.page("a"), analysis_of(dedup, story(1))).claim
         assert dedup.confirm([claim]).count == 1
         assert dedup.confirm([claim]).count == 0
@@ -172,73 +187,69 @@ def test_settling_twice_does_nothing(tmp_path):
         assert dedup.check("b", text=story(1)).original == "a"
 
 
-def test_a_released_claim_orphans_its_copies(tmp_path, caplog):
-    with Deduplicator(tmp_path / "index.db") as dedup:
+def test_a_released_claim_orphans_its_copies(store, caplog):
+    with store.open() as dedup:
         claim = dedup.judge(dedup.page("a"), analysis_of(dedup, story(1))).claim
         assert dedup.check("b", text=story(1)).original == "a"
         settled = dedup.release([claim])
         assert [(o.kind, o.url, o.original) for o in settled.orphans] == [("page", "b", "a")]
         assert len(caplog.records) == 1
-        statuses = dedup._index.connection.execute("SELECT url, status FROM decisions").fetchall()
+        statuses = store.asked("SELECT url, status FROM decisions")
         assert statuses == [("a", "unique"), ("b", "orphaned")]
         assert dedup.check("c", text=story(1)).status == "unique"
 
 
-def test_claims_of_the_living_count_those_of_the_dead_do_not(tmp_path):
-    path = tmp_path / "index.db"
+def test_claims_of_the_living_count_those_of_the_dead_do_not(store):
     script = """
         import sys, time
         from scrapy_simdedup.analysis import Source, analyse
         from scrapy_simdedup.deduplicator import Deduplicator
-        sys.path.insert(0, sys.argv[2])
+        sys.path.insert(0, sys.argv[3])
         from texts import story
-        dedup = Deduplicator(sys.argv[1])
+        dedup = Deduplicator(sys.argv[1], log=sys.argv[2])
         dedup.judge(dedup.page("theirs"), analyse(Source(text=(story(1),)), dedup.recipe()))
         print("claimed", flush=True)
         time.sleep(60)
     """
     process = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(script), str(path), str(Path(__file__).parent)],
+        [sys.executable, "-c", textwrap.dedent(script), store.index, store.log, HERE],
+        env={**os.environ, "PYTHONPATH": str(HERE.parent)},
         stdout=subprocess.PIPE,
         text=True,
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "claimed\n"
-    with Deduplicator(path) as dedup:
+    with store.open() as dedup:
         assert dedup.check("mine", text=story(1)).original == "theirs"
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
         assert dedup.check("again", text=story(1)).status == "unique"
-    with Deduplicator(path) as dedup:
+    with store.open() as dedup:
         assert dedup.originals() == 1
-        status = dedup._index.connection.execute("SELECT status FROM runs ORDER BY id LIMIT 1")
-        assert status.fetchone() == ("died",)
-        orphan = dedup._index.connection.execute(
-            "SELECT url FROM decisions WHERE status='orphaned'"
-        )
-        assert orphan.fetchall() == [("mine",)]
-    assert not list(tmp_path.glob("*run*"))
+        assert store.asked("SELECT status FROM runs ORDER BY id LIMIT 1") == [("died",)]
+        assert store.asked("SELECT url FROM decisions WHERE status='orphaned'") == [("mine",)]
+    assert not list(store.log.parent.glob("*run*"))
+    assert store.wrong(dedup.config.methods) == []
 
 
-def test_four_writers_lose_nothing(tmp_path):
+def test_four_writers_lose_nothing(store):
     """Four processes judge 300 texts each, half of them the same in all four."""
-    path = tmp_path / "index.db"
     script = """
         import sys
         from scrapy_simdedup.deduplicator import Deduplicator
         from test_index import fingerprinted, BITS_ONLY
         import random
-        me = int(sys.argv[2])
-        with Deduplicator(sys.argv[1], BITS_ONLY) as dedup:
+        me = int(sys.argv[3])
+        with Deduplicator(sys.argv[1], BITS_ONLY, log=sys.argv[2]) as dedup:
             for number in range(300):
                 seed = number if number % 2 else number + 10_000 * (me + 1)
                 value = random.Random(seed).getrandbits(64)
                 dedup.judge(dedup.page(f"{me}/{number}"), fingerprinted(value), confirm=True)
     """
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    environment = {**os.environ, "PYTHONPATH": f"{HERE.parent}{os.pathsep}{HERE}"}
     processes = [
         subprocess.Popen(
-            [sys.executable, "-c", textwrap.dedent(script), str(path), str(number)],
+            [sys.executable, "-c", textwrap.dedent(script), store.index, store.log, str(number)],
             env=environment,
             stderr=subprocess.PIPE,
             text=True,
@@ -247,22 +258,21 @@ def test_four_writers_lose_nothing(tmp_path):
     ]
     errors = [process.communicate(timeout=120)[1] for process in processes]
     assert errors == [""] * 4
-    with sqlite3.connect(path) as index:
-        assert index.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        counts = dict(index.execute("SELECT status, count(*) FROM decisions GROUP BY 1"))
-        assert counts == {"unique": 150 * 4 + 150, "duplicate": 150 * 3}
-        assert index.execute("SELECT count(*) FROM pages").fetchone() == (750,)
-        rows = index.execute("SELECT DISTINCT n FROM (SELECT count(*) n FROM bands GROUP BY page)")
-        assert rows.fetchall() == [(5,)]
+    assert store.wrong(["simhash"]) == []
+    counts = dict(store.asked("SELECT status, count(*) FROM decisions GROUP BY 1"))
+    assert counts == {"unique": 150 * 4 + 150, "duplicate": 150 * 3}
+    originals = {row.url for row in store.held()}
+    assert len(originals) == 750
+    copied = store.asked("SELECT original FROM decisions WHERE status = 'duplicate'")
+    assert {original for (original,) in copied} <= originals
 
 
-def test_kill_9_at_any_moment_leaves_whole_pages(tmp_path):
-    path = tmp_path / "index.db"
+def test_kill_9_at_any_moment_leaves_whole_pages(store):
     script = """
         import sys, random, itertools
         from scrapy_simdedup.deduplicator import Deduplicator
         from test_index import fingerprinted, BITS_ONLY
-        with Deduplicator(sys.argv[1], BITS_ONLY) as dedup:
+        with Deduplicator(sys.argv[1], BITS_ONLY, log=sys.argv[2]) as dedup:
             print("on", flush=True)
             for number in itertools.count():
                 value = random.getrandbits(64)
@@ -270,10 +280,10 @@ def test_kill_9_at_any_moment_leaves_whole_pages(tmp_path):
                 if number % 3:
                     dedup.confirm([claim])
     """
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    environment = {**os.environ, "PYTHONPATH": f"{HERE.parent}{os.pathsep}{HERE}"}
     for number in range(6):
         process = subprocess.Popen(
-            [sys.executable, "-c", textwrap.dedent(script), str(path)],
+            [sys.executable, "-c", textwrap.dedent(script), store.index, store.log],
             env=environment,
             stdout=subprocess.PIPE,
         )
@@ -282,22 +292,16 @@ def test_kill_9_at_any_moment_leaves_whole_pages(tmp_path):
         time.sleep(0.05 + 0.03 * number)
         process.kill()
         process.wait()
-        with Deduplicator(path, BITS_ONLY) as dedup:
-            index = dedup._index.connection
-            assert index.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-            assert (
-                index.execute("SELECT count(*) FROM pages WHERE NOT confirmed").fetchone()[0] == 0
-            )
-            torn = index.execute("SELECT 1 FROM bands GROUP BY page HAVING count(*) != 5")
-            assert torn.fetchall() == []
-            lost = "SELECT count(*) FROM bands WHERE page NOT IN (SELECT id FROM pages)"
-            assert index.execute(lost).fetchone() == (0,)
-    assert dedup.reaped is not None
+        with store.open(BITS_ONLY) as dedup:
+            assert dedup.reaped is not None
+            assert all(row.confirmed for row in store.held())
+            assert store.wrong(["simhash"], settled=False) == []
+    assert store.wrong(["simhash"]) == []
 
 
-def test_every_judgement_is_a_transaction(tmp_path, monkeypatch):
+def test_every_judgement_is_a_transaction(store, monkeypatch):
     """A failure half way through leaves nothing behind, and the next page goes on."""
-    with Deduplicator(tmp_path / "index.db") as dedup:
+    with store.open() as dedup:
         monkeypatch.setattr(dedup._index, "log", lambda _: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             dedup.judge(dedup.page("a"), analysis_of(dedup, story(1)))
@@ -340,20 +344,19 @@ def test_no_look_up_reads_a_whole_table(tmp_path):
         assert [plan for plan in plans if plan.startswith("SCAN") and "subquery" not in plan] == []
 
 
-def test_identity_is_checked_and_named(tmp_path):
-    path = tmp_path / "index.db"
-    Deduplicator(path).close()
+def test_identity_is_checked_and_named(store):
+    store.open().close()
     for setting, value in (
         ("SIMDEDUP_METHODS", ["simhash"]),
         ("SIMDEDUP_SCOPE", "site"),
         ("SIMDEDUP_EXTRACTOR", "test_index.fingerprinted"),
     ):
         with pytest.raises(IndexUnusable) as error:
-            Deduplicator(path, {setting: value})
-        assert str(path) in str(error.value)
+            store.open({setting: value})
+        assert store.index in str(error.value)
         assert "SIMDEDUP_RESET" in str(error.value)
     # Thresholds are no part of it.
-    Deduplicator(path, {"SIMDEDUP_MAX_DISTANCE": 7, "SIMDEDUP_MIN_TERMS": 3}).close()
+    store.open({"SIMDEDUP_MAX_DISTANCE": 7, "SIMDEDUP_MIN_TERMS": 3}).close()
 
 
 GARBAGE = bytes(range(7, 71)) + b"\0" * 4032

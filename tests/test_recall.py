@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from scrapy_simdedup import Deduplicator, Verdict, deduplicator
 from scrapy_simdedup.analysis import Source, analyse
 from scrapy_simdedup.judge import Judgement
+from stores import KINDS, Store, log_of
 from texts import page, story
 
 NOTE = "\n\nThis report first appeared in the Harbour Gazette."
@@ -29,23 +31,39 @@ def analysed(monkeypatch) -> list[str]:
     return seen
 
 
-@pytest.fixture
-def run(tmp_path):
-    """Open the one index, for a run of its own each time."""
+class Runs:
+    """Opens the one index, for a run of its own each time; or one of another name."""
 
-    def opened(name: str = "index", **settings: Any) -> Deduplicator:
+    def __init__(self, new: Callable[[], Store]) -> None:
+        self.new = new
+        self.stores: dict[str, Store] = {}
+
+    def __call__(self, name: str = "index", **settings: Any) -> Deduplicator:
         named = {f"SIMDEDUP_{key.upper()}": value for key, value in settings.items()}
-        return Deduplicator(tmp_path / f"{name}.db", named)
+        if name not in self.stores:
+            self.stores[name] = self.new()
+        return self.stores[name].open(named)
 
-    return opened
+    @property
+    def store(self) -> Store:
+        return self.stores["index"]
+
+
+@pytest.fixture(params=KINDS)
+def run(request, new_store) -> Runs:
+    return Runs(lambda: new_store(request.param))
 
 
 def decisions(dedup: Deduplicator) -> list[tuple[Any, ...]]:
     """The whole log without numbers and times."""
-    return dedup._index.connection.execute(
-        "SELECT kind, url, status, reason, original, original_page, distance, max_distance,"
-        " resemblance, containment, method, nearest, terms FROM decisions ORDER BY id"
-    ).fetchall()
+    return (
+        log_of(dedup)
+        .connection.execute(
+            "SELECT kind, url, status, reason, original, original_page, distance, max_distance,"
+            " resemblance, containment, method, nearest, terms FROM decisions ORDER BY id"
+        )
+        .fetchall()
+    )
 
 
 def judged(dedup: Deduplicator, subject: Any, html: str, config: Any = None, **how: Any) -> Any:
@@ -69,8 +87,8 @@ def test_an_unchanged_page_is_a_revisit_and_is_not_logged(run, analysed):
     with run() as dedup:
         assert dedup.check("a", html=ORIGINAL) == Verdict("revisit")
         assert decisions(dedup) == before
-        visits = dedup._index.connection.execute("SELECT visits, seen, previous FROM pages")
-        assert visits.fetchall() == [(3, dedup.run, None)]
+        (row,) = run.store.held()
+        assert (row.visits, row.seen, row.previous) == (3, dedup._index.run, None)
     assert analysed == [ORIGINAL]
 
 
@@ -183,7 +201,7 @@ def test_an_original_that_came_to_nothing_is_not_recalled(run, how):
             other.release([claim])
         else:
             # What is left of a process that was killed: nobody holds its lock.
-            other._index._lock.release()
+            log_of(other)._lock.release()
         found, analysed_again = judged(dedup, copy, COPY)
         assert (found.verdict.status, analysed_again) == ("unique", True)
         found, analysed_again = judged(dedup, equal, ORIGINAL)
@@ -254,7 +272,7 @@ def test_copies_by_their_address_are_not_remembered(run):
         for names, html in (("r2", login), ("r3", later)):
             subject = page_of(dedup, "login", html, names, "login")
             assert judged(dedup, subject, html)[0].verdict.method == "same-page"
-        assert dedup._index.connection.execute("SELECT * FROM bodies").fetchall() == []
+        assert run.store.bodies() == 0
         elsewhere = page_of(dedup, "elsewhere", later)
         found, analysed_again = judged(dedup, elsewhere, later)
         assert (found.verdict.status, analysed_again) == ("unique", True)

@@ -1,17 +1,23 @@
-"""Whatever comes in whatever order: recalling bodies decides as analysing all of them does."""
+"""Whatever comes in whatever order: recalling bodies decides as analysing all of them does.
+
+And a Redis server decides as a file does.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_simdedup.analysis import Analysis, Recipe, Source, analyse
 from scrapy_simdedup.deduplicator import Deduplicator
 from scrapy_simdedup.judge import Judgement
+from stores import KINDS, Store, log_of
 from texts import reworded, story
 
 TEXTS = {
@@ -47,11 +53,15 @@ class Forgetful(Deduplicator):
         return None
 
 
-class Twins:
-    """One index with and one without recalling; both must say the same of everything."""
+Kinds = list[tuple[type[Deduplicator], Store]]
 
-    def __init__(self, folder: Any, since: str) -> None:
-        self.folder, self.since = folder, since
+
+class Twins:
+    """Two indexes that must say the same of everything."""
+
+    def __init__(self, kinds: Kinds, since: str) -> None:
+        self.kinds = kinds
+        self.since = since
         self.opened: list[Deduplicator] = []
         self.open_claims: list[Any] = []
         self.recalled = 0
@@ -60,8 +70,8 @@ class Twins:
     def begin(self) -> None:
         self.end()
         config = {**SETTINGS, "SIMDEDUP_SINCE": self.since}
-        for kind in (Deduplicator, Forgetful):
-            self.opened.append(kind(self.folder / f"{kind.__name__}.db", config))
+        for kind, store in self.kinds:
+            self.opened.append(kind(store.index, config, log=store.log))
 
     def end(self) -> None:
         while self.opened:
@@ -88,7 +98,7 @@ class Twins:
         with_recall, without = map(self.told, found)
         assert with_recall == without
         if found[0].claim and not confirm:
-            self.open_claims.append(found[0].claim)
+            self.open_claims.append([each.claim for each in found])
 
     def judged(
         self, dedup: Deduplicator, subject: Any, source: Source, override: dict, *, confirm: bool
@@ -104,23 +114,26 @@ class Twins:
     def told(self, judgement: Judgement) -> tuple[Any, ...]:
         verdict = judgement.verdict
         original = verdict.original if verdict.is_duplicate else None
-        return (verdict.status, verdict.reason, verdict.changed, original, judgement.claim)
+        claim = replace(judgement.claim, run=0) if judgement.claim else None
+        return (verdict.status, verdict.reason, verdict.changed, original, claim)
 
     def go_on(self, step: tuple[Any, ...]) -> None:
         """Begin the next run, or settle one of the claims that are open."""
         if step[0] == "run":
             self.begin()
         elif self.open_claims:
-            claim = self.open_claims.pop(step[1] % len(self.open_claims))
-            for dedup in self.opened:
+            claims = self.open_claims.pop(step[1] % len(self.open_claims))
+            for dedup, claim in zip(self.opened, claims, strict=True):
                 (dedup.confirm if step[0] == "confirm" else dedup.release)([claim])
 
     def logs_agree(self) -> None:
         """The logs are the same but for measures of copies, which may come from the first time."""
         logs = [
-            dedup._index.connection.execute(
+            log_of(dedup)
+            .connection.execute(
                 "SELECT run, kind, url, status, reason, original, terms FROM decisions ORDER BY id"
-            ).fetchall()
+            )
+            .fetchall()
             for dedup in self.opened
         ]
         assert logs[0] == logs[1]
@@ -140,10 +153,18 @@ page_steps = st.lists(
 )
 
 
+def twins_of(new_store: Callable[[str], Store], kind: str) -> Kinds:
+    """Return one that recalls and one that does not; or ``both`` kinds of store, which recall."""
+    if kind == "both":
+        return [(Deduplicator, new_store(each)) for each in KINDS]
+    return [(Deduplicator, new_store(kind)), (Forgetful, new_store(kind))]
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "both"])
 @settings(max_examples=60, deadline=None)
 @given(page_steps, st.sampled_from(["ever", "ever", "run"]))
-def test_pages(tmp_path_factory, steps, since):
-    twins = Twins(tmp_path_factory.mktemp("twins"), since)
+def test_pages(new_store, kind, steps, since):
+    twins = Twins(twins_of(new_store, kind), since)
     try:
         for step in steps:
             if step[0] == "visit":
@@ -166,10 +187,11 @@ item_steps = st.lists(
 )
 
 
+@pytest.mark.parametrize("kind", [*KINDS, "both"])
 @settings(max_examples=40, deadline=None)
 @given(item_steps, st.booleans(), st.sampled_from(["ever", "ever", "run"]))
-def test_items(tmp_path_factory, steps, several, since):
-    twins = Twins(tmp_path_factory.mktemp("twins"), since)
+def test_items(new_store, kind, steps, several, since):
+    twins = Twins(twins_of(new_store, kind), since)
     try:
         for step in steps:
             if step[0] == "visit":
@@ -181,9 +203,10 @@ def test_items(tmp_path_factory, steps, several, since):
         twins.end()
 
 
-def test_the_twins_recall_at_all(tmp_path):
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_twins_recall_at_all(new_store, kind):
     """Else the tests above would compare a thing with itself."""
-    twins = Twins(tmp_path, "ever")
+    twins = Twins(twins_of(new_store, kind), "ever")
     try:
         for _ in range(2):
             for url, body in zip(URLS, (BODIES[0], BODIES[2], BODIES[8]), strict=True):

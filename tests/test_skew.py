@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from scrapy_simdedup.analysis import Analysis, Source, analyse
+from scrapy_simdedup.candidates import plans, propose
 from scrapy_simdedup.deduplicator import Deduplicator
 from scrapy_simdedup.index import bands
 from scrapy_simdedup.index.records import NewPage
@@ -94,7 +95,9 @@ class Watched:
         self.widths.clear()
         self.reading.rows = 0
         rules = self.dedup._rules(self.dedup.config)
-        return list(self.dedup._judge._propose(self.dedup.page("q"), analysis, rules))
+        index = self.dedup._index
+        sight = index.look(self.dedup.page("q"), lambda: plans(index, analysis, rules))
+        return list(propose(analysis, rules, sight.rows()))
 
 
 @contextmanager

@@ -51,7 +51,7 @@ def test_the_labelled_sets(spark, tmp_path):
     assert by_spark(found) == scanned
     assert found.full_keys == 0
     statuses = Counter(each["status"] for each in scanned)
-    assert min(statuses["unique"], statuses["duplicate"]) > 15
+    assert min(statuses["unique"], statuses["duplicate"]) > 10
     copies = Counter(each["original"] for each in scanned if each["status"] == "duplicate")
     assert {row["original"]: row["copies"] for row in found.clusters.collect()} == copies
     connected = {row["url"]: row["component"] for row in found.components().collect()}

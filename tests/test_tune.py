@@ -16,7 +16,13 @@ from scrapy.settings import Settings
 from scrapy_simdedup import Deduplicator
 from scrapy_simdedup.commands import tune as command
 from scrapy_simdedup.logs.labels import Untunable, cases, read_labels, score
-from scrapy_simdedup.logs.tune import CONTAINMENT, DISTANCE, RESEMBLANCE, emptiest
+from scrapy_simdedup.logs.measures import (
+    CONTAINMENT,
+    DISTANCE,
+    RESEMBLANCE,
+    NoSuchRun,
+    emptiest,
+)
 from test_command import simdedup
 from texts import reworded, story
 
@@ -75,11 +81,12 @@ def test_histograms_and_the_gap(tmp_path: Path, tune: Tune) -> None:
     assert sum(kept + copies for kept, copies, _ in alike.values()) == 70
     assert [name for name, bar in alike.items() if "<-" in bar[2]] == ["0.30 - 0.35"]
     apart = bars(shown, "distance")
-    assert len(apart) == 33
-    assert list(apart)[-1] == "64"
+    # One empty bin beyond the last one that holds something.
+    assert list(apart)[-1] == "30 - 31"
     assert apart["28 - 29"][:2] == (40, 0)
     assert "<- SIMDEDUP_MAX_DISTANCE 3" in apart["2 - 3"][2]
-    assert "73 decisions, 3 of them without a candidate" in shown
+    assert shown.startswith("73 decisions, 3 of them without a candidate\n")
+    assert "the distance only proposes pages" in shown
     assert shown.endswith("the emptiest gap is 0.15 to 0.8\nSIMDEDUP_MIN_RESEMBLANCE = 0.475\n")
     assert max(map(len, shown.splitlines())) < 120
     shown.encode("ascii")
@@ -103,14 +110,39 @@ def test_limits_of_the_run_are_marked(tmp_path: Path, tune: Tune) -> None:
     assert "<- SIMDEDUP_MIN_RESEMBLANCE 0.3" in bars(first, "resemblance")["0.30 - 0.35"][2]
     assert "69 decisions" in both
     assert "6 decisions" in second
-    with pytest.raises(Untunable, match="no run 3"):
+    with pytest.raises(NoSuchRun, match="no run 3"):
         tune("--index", path, "--run", 3)
 
 
 def test_without_verification_the_distance_is_suggested(tmp_path: Path, tune: Tune) -> None:
     path = fill(tmp_path / "i.db", heaps(40, 30), min_resemblance=0, min_containment=0)
     # Empty from 4 to 27 bits.
-    assert tune("--index", path).endswith("SIMDEDUP_MAX_DISTANCE = 16\n")
+    shown = tune("--index", path)
+    assert shown.endswith("SIMDEDUP_MAX_DISTANCE = 16\n")
+    assert "only proposes" not in shown
+    assert nearest(shown)[0][:2] == ("28", "kept")
+
+
+def nearest(shown: str) -> list[tuple[str, ...]]:
+    return re.findall(r"^([\d.]+) +(kept|duplicate) +A (.+)\n +B (.+)$", shown, re.MULTILINE)
+
+
+def test_decisions_nearest_to_the_limit_are_named(tmp_path: Path, tune: Tune) -> None:
+    kept: list[Judged] = [("unique", value, 9) for value in (0.1, 0.29, 0.05, 0.2, 0.28)]
+    copies: list[Judged] = [("duplicate", value, 9) for value in (0.9, 0.35, 1.0, 0.31, 0.4)]
+    shown = tune("--index", fill(tmp_path / "i.db", [*kept, ("unique", None, None), *copies]))
+    assert nearest(shown) == [
+        (value, status, f"near-{at}", f"{'unique' if status == 'kept' else status}-{at}")
+        for value, status, at in (
+            ("0.2", "kept", 3),
+            ("0.28", "kept", 4),
+            ("0.29", "kept", 1),
+            ("0.31", "duplicate", 9),
+            ("0.35", "duplicate", 7),
+            ("0.4", "duplicate", 10),
+        )
+    ]
+    assert "nearest to the limit" not in tune("--index", fill(tmp_path / "none.db", []))
 
 
 @pytest.mark.parametrize(

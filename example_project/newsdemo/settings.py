@@ -1,4 +1,4 @@
-"""Settings of the demo project: one line enables scrapy-simdedup, the rest tunes it."""
+"""Settings of the demo project: one line enables scrapy-simdedup, spiders tune it."""
 
 BOT_NAME = "newsdemo"
 SPIDER_MODULES = ["newsdemo.spiders"]
@@ -14,8 +14,3 @@ SCHEDULER_DISK_QUEUE = "scrapy.squeues.PickleFifoDiskQueue"
 SCHEDULER_MEMORY_QUEUE = "scrapy.squeues.FifoMemoryQueue"
 
 ADDONS = {"scrapy_simdedup.Addon": 500}
-
-# Links of copies are followed, their items are dropped; front pages are nobody's copy.
-SIMDEDUP_ACTION = "drop-items"
-SIMDEDUP_CALLBACKS = ["parse_story"]
-SIMDEDUP_EXPORT = "dedup-%(name)s-%(time)s.jsonl"

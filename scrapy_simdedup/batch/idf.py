@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from scrapy_simdedup.analysis import extract_with
-from scrapy_simdedup.batch.read import Record
+from scrapy_simdedup.batch.record import Record
 from scrapy_simdedup.exceptions import SimDedupError
+from scrapy_simdedup.output import whole
 from scrapy_simdedup.text import idf
+from scrapy_simdedup.text.document import Shape
 from scrapy_simdedup.text.extract import decode
 
 
@@ -28,12 +29,14 @@ class Made:
 
 
 class Texts:
-    """The main texts of records, once; ``left_out`` counts the records that have none."""
+    """The main texts of records, once; ``left_out`` counts by its reason what has none."""
 
-    def __init__(self, records: Iterable[Record], extractor: str) -> None:
+    def __init__(
+        self, records: Iterable[Record], extractor: str, left_out: Counter[str] | None = None
+    ) -> None:
         self._records = records
         self._extractor = extractor
-        self.left_out = 0
+        self.left_out: Counter[str] = Counter() if left_out is None else left_out
 
     def __iter__(self) -> Iterator[str]:
         for record in self._records:
@@ -41,7 +44,7 @@ class Texts:
             if text.strip():
                 yield text
             else:
-                self.left_out += 1
+                self.left_out[record.reason or "no-text"] += 1
 
     def _text(self, record: Record) -> str:
         if record.html is None:
@@ -54,15 +57,14 @@ class Texts:
             return ""
 
 
-def build_table(texts: Iterable[str], path: Path) -> Made:
+def build_table(texts: Iterable[str], path: Path, shape: Shape | None = None) -> Made:
     """Write the IDF table of some texts, whole or not at all.
 
-    Raises TableUnusable where a file cannot be read or written, or the texts are too few or too
-    much alike to tell rare terms from common ones.
+    Raises Unwritable, and TableUnusable where the texts are too few or too much alike to tell
+    rare terms from common ones.
     """
-    beside = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        number = idf.build(texts, beside)
+    with whole(path) as beside:
+        number = idf.build(texts, beside, shape)
         try:
             table = idf.load(str(beside))
         except ValueError:
@@ -70,10 +72,4 @@ def build_table(texts: Iterable[str], path: Path) -> Made:
                 f"no table in {path}: {number} texts are too few, or too much alike, to tell"
                 " rare terms from common ones"
             ) from None
-        beside.replace(path)
-    except OSError as error:
-        raise TableUnusable(f"no table in {path}: {error}") from error
-    finally:
-        with contextlib.suppress(OSError):
-            beside.unlink()
     return Made(number, len(table.idf))

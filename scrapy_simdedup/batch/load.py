@@ -16,9 +16,10 @@ from filelock import FileLock, Timeout
 
 from scrapy_simdedup.batch.result import Result
 from scrapy_simdedup.exceptions import IndexUnusable
+from scrapy_simdedup.index.ages import now
 from scrapy_simdedup.index.pages import implied_rows
 from scrapy_simdedup.index.records import unpack
-from scrapy_simdedup.index.sqlite import SqliteIndex, now
+from scrapy_simdedup.index.sqlite import SqliteIndex
 from scrapy_simdedup.methods import rows_of
 
 # Rows of one transaction.

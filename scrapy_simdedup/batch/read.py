@@ -1,56 +1,61 @@
-"""Pages from folders and JSON lines, in a fixed order, one at a time."""
+"""Pages from folders, files, JSON lines and web archives, in a fixed order, one at a time."""
 
 from __future__ import annotations
 
-import gzip
-import json
-import zlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+
+from scrapy_simdedup.batch.lines import read_lines
+from scrapy_simdedup.batch.record import MOST_BYTES, Record, Unreadable
+from scrapy_simdedup.batch.warc import read_warc
 
 _HTML = {".html", ".htm", ".xhtml", ".shtml", ".asp", ".aspx", ".php", ".jsp", ""}
 _TEXT = {".txt", ".text", ".md"}
 
-
-@dataclass(frozen=True)
-class Record:
-    """A page of a batch: HTML or text, or the reason why it is neither.
-
-    ``key`` is what makes it the same page the next time.
-    """
-
-    url: str
-    key: str
-    html: str | bytes | None = None
-    text: str | None = None
-    reason: str | None = None
+_LINES = (".jsonl", ".jsonl.gz")
+_ARCHIVES = (".warc", ".warc.gz")
 
 
-def is_lines(path: Path) -> bool:
-    """Tell whether a file holds JSON lines, by its name."""
-    return path.name.endswith((".jsonl", ".jsonl.gz"))
+def holds_many(path: Path) -> bool:
+    """Tell whether a file holds many pages, by its name."""
+    return path.name.lower().endswith(_LINES + _ARCHIVES)
 
 
-def count(path: Path) -> int | None:
-    """Return how many pages a path holds where that is cheap to know."""
-    return sum(1 for _ in _files(path)) if path.is_dir() else None
+def size(path: Path) -> int:
+    """Return how many bytes there are to read at a path."""
+    try:
+        if path.is_dir():
+            return sum((path / name).stat().st_size for name in _files(path))
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
-def read(path: Path) -> Iterator[Record]:
-    """Return the pages of a folder, of a file of JSON lines, or of a single page's file.
+def read(path: Path, left_out: Counter[str] | None = None) -> Iterator[Record]:
+    """Return the pages of a folder, of a file that holds many, or of a single page's file.
 
-    A folder's files come in sorted order of their relative paths, which are their URLs. A
-    line is an object with ``url`` and ``html`` or ``text``; one that is not has a reason.
+    A folder's files come in sorted order of their relative paths, which are their URLs. What
+    is no page but belongs to an archive (its requests, say) is counted in ``left_out`` by its
+    kind. Raises Unreadable where a file that was named cannot be read.
     """
     if path.is_dir():
         for name in _files(path):
-            yield _file(path / name, name)
-    elif is_lines(path):
-        yield from _lines(path)
-    else:
-        yield _file(path, path.name)
+            yield _in_folder(path / name, name)
+        return
+    try:
+        yield from _reader(path)(path, Counter() if left_out is None else left_out)
+    except OSError as error:
+        raise Unreadable(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def _reader(path: Path) -> Callable[[Path, Counter[str]], Iterator[Record]]:
+    name = path.name.lower()
+    if name.endswith(_ARCHIVES):
+        return read_warc
+    if name.endswith(_LINES):
+        return lambda path, _: read_lines(path)
+    return lambda path, _: iter((_file(path, path.name),))
 
 
 def _files(folder: Path) -> list[str]:
@@ -59,40 +64,24 @@ def _files(folder: Path) -> list[str]:
     )
 
 
+def _in_folder(path: Path, url: str) -> Record:
+    """Return a file's page; one that cannot be read, or is gone by now, does not stop others."""
+    try:
+        return _file(path, url)
+    except OSError:
+        return Record(url, path.absolute().as_posix(), reason="unreadable")
+
+
 def _file(path: Path, url: str) -> Record:
     key = path.absolute().as_posix()
     kind = path.suffix.lower()
+    size = path.stat().st_size
+    if kind not in _HTML | _TEXT:
+        return Record(url, key, reason="not-html", size=size)
+    with path.open("rb") as file:
+        data = file.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        return Record(url, key, reason="too-large", size=size)
     if kind in _HTML:
-        return Record(url, key, html=path.read_bytes())
-    if kind in _TEXT:
-        return Record(url, key, text=path.read_text(encoding="utf-8", errors="replace"))
-    return Record(url, key, reason="not-html")
-
-
-def _lines(path: Path) -> Iterator[Record]:
-    opened: Any = gzip.open if path.suffix == ".gz" else open
-    with opened(path, "rb") as lines:
-        number = 0
-        try:
-            for number, line in enumerate(lines, 1):
-                if line.strip():
-                    yield _line(line, f"{path.name}:{number}")
-        except (EOFError, OSError, zlib.error):
-            place = f"{path.name}:{number + 1}"
-            yield Record(place, place, reason="torn")
-
-
-def _line(line: bytes, place: str) -> Record:
-    try:
-        row = json.loads(line)
-    except ValueError:
-        return Record(place, place, reason="not-json")
-    if not isinstance(row, dict) or not isinstance(row.get("url"), str):
-        return Record(place, place, reason="no-url")
-    url = row["url"]
-    html, text = row.get("html"), row.get("text")
-    if isinstance(html, str):
-        return Record(url, url, html=html)
-    if isinstance(text, str):
-        return Record(url, url, text=text)
-    return Record(url, url, reason="no-field")
+        return Record(url, key, html=data, size=size)
+    return Record(url, key, text=data.decode("utf-8", "replace"), size=size)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from typing import Any
 
 from scrapy_simdedup import workers
 from scrapy_simdedup.analysis import Analysis, Source
-from scrapy_simdedup.batch.read import Record
+from scrapy_simdedup.batch.record import Record
 from scrapy_simdedup.deduplicator import Deduplicator
 from scrapy_simdedup.index.records import Subject
 from scrapy_simdedup.sites import stored_url
@@ -85,9 +85,3 @@ def _judge(page: _Page, dedup: Deduplicator) -> Verdict:
     except Exception as error:
         return dedup.failed(page.subject, error)
     return dedup.judge(page.subject, analysis, confirm=True).verdict
-
-
-def summary(counts: Counter[str]) -> str:
-    """Say in a line what a scan found."""
-    told = ", ".join(f"{number} {status}" for status, number in counts.most_common())
-    return f"{sum(counts.values())} pages: {told or 'none'}"

@@ -6,12 +6,14 @@ import json
 import re
 import sqlite3
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from scrapy_simdedup.checks.finding import Finding, Progress
+from scrapy_simdedup.checks.finding import Finding, Progress, ticking
 from scrapy_simdedup.index import schema
 from scrapy_simdedup.index.damage import is_damage, rescue
+from scrapy_simdedup.methods import METHODS
 
 # Lines of SQLite's check that are told.
 _MOST_LINES = 3
@@ -22,8 +24,8 @@ _OF_INDEX = re.compile(r"row \d+ missing from index|wrong # of entries in index|
 # What of an identity the installed packages decide, and no setting.
 _INSTALLED = ("algorithm", "stop_words", "dictionary")
 
-# After so many steps of SQLite's machine the progress is shown.
-_STEPS = 100_000
+# Tables that may be empty: their rows follow from those of others, or nothing rests on them.
+_SPARE = ("bands", "bodies", "texts")
 
 
 def check_integrity(
@@ -47,20 +49,16 @@ def check_integrity(
 
 
 def _integrity(connection: sqlite3.Connection, progress: Progress) -> list[str]:
-    with progress("integrity", None) as step:
-
-        def tell() -> None:
-            step(1)
-
-        connection.set_progress_handler(tell, _STEPS)
+    with ticking(connection, progress, "integrity"):
         try:
             lines = [str(line) for (line,) in connection.execute("PRAGMA integrity_check")]
         except sqlite3.DatabaseError as error:
+            if "interrupted" in str(error):
+                # Ctrl-C while the progress was shown, where SQLite lets no exception pass.
+                raise KeyboardInterrupt from error
             if not is_damage(error):
                 raise
             lines = [str(error)]
-        finally:
-            connection.set_progress_handler(None, 0)
     # A heading, a newline, and what is wrong.
     return [line.replace("\n", " ") for line in lines if line != "ok"]
 
@@ -70,8 +68,8 @@ def check_schema(connection: sqlite3.Connection, *, mend: bool) -> tuple[Finding
 
     Also returns whether all tables and columns are there (now).
     """
-    lacking = schema.lacking(connection)
-    possible = all(statement for statement in lacking.values())
+    lacking = _lacking(connection)
+    possible = all(lacking.values())
     if mend and possible:
         for statement in lacking.values():
             connection.execute(statement)
@@ -86,6 +84,30 @@ def check_schema(connection: sqlite3.Connection, *, mend: bool) -> tuple[Finding
     return finding, not needed or (mend and possible)
 
 
+def _lacking(connection: sqlite3.Connection) -> dict[str, str]:
+    """Return the tables, indexes, views and columns that the newest schema has and a file lacks.
+
+    Each with the statement that makes it, which is empty where it would be empty of what counts.
+    """
+    fresh = sqlite3.connect(":memory:", isolation_level=None)
+    with closing(fresh):
+        schema.migrate(fresh)
+        there = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
+        found = {}
+        for kind, name, statement in fresh.execute(
+            "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL"
+        ):
+            if name not in there:
+                found[f"{kind} {name}"] = statement if kind != "table" or name in _SPARE else ""
+            elif kind == "table":
+                columns = "SELECT name FROM pragma_table_info(?)"
+                here = {row[0] for row in connection.execute(columns, (name,))}
+                for (column,) in fresh.execute(columns, (name,)):
+                    if column not in here:
+                        found[f"column {name}.{column}"] = ""
+        return found
+
+
 def read_identity(connection: sqlite3.Connection) -> dict[str, Any]:
     """Return the identity of a file. Raises ValueError where there is none that makes sense."""
     row = connection.execute("SELECT value FROM meta WHERE key = 'identity'").fetchone()
@@ -96,11 +118,18 @@ def read_identity(connection: sqlite3.Connection) -> dict[str, Any]:
         raise ValueError("it names no methods")
     if identity.get("bits") not in (32, 64):
         raise ValueError(f"{identity.get('bits')!r} bits are unknown")
+    unknown = [name for name in identity["methods"] if name not in METHODS]
+    if unknown:
+        raise ValueError(f"there is no method {', '.join(map(str, unknown))}")
     return identity
 
 
-def check_identity(identity: Mapping[str, Any], now: Mapping[str, Any]) -> Finding:
-    """Compare what the packages decide with what they would decide ``now``."""
+def check_identity(identity: Mapping[str, Any], now: Mapping[str, Any], rebuild: str) -> Finding:
+    """Compare what the packages decide with what they would decide ``now``.
+
+    ``rebuild`` is the command that signs the texts anew, empty where there are none.
+    """
+    instead = f"sign its texts anew: {rebuild}" if rebuild else "start anew"
     other = [name for name in _INSTALLED if identity.get(name) != now.get(name)]
     return Finding(
         "identity",
@@ -108,7 +137,7 @@ def check_identity(identity: Mapping[str, Any], now: Mapping[str, Any]) -> Findi
         f"written with another {' and another '.join(other)}",
         "",
         "crawls with the packages installed here refuse the file: install those that the newest"
-        " of its runs names (table runs, column versions), or start anew"
+        f" of its runs names (table runs, column versions), or {instead}"
         if other
         else "",
     )

@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
 Progress = Callable[[str, int | None], AbstractContextManager[Callable[[int], object]]]
 """Shows how a pass of some name and length gets on; what it gives is called with steps."""
+
+# After so many steps of SQLite's machine the progress of a statement is shown.
+_STEPS = 100_000
+
+
+@contextmanager
+def ticking(connection: sqlite3.Connection, progress: Progress, what: str) -> Iterator[None]:
+    """Show that SQLite is at work, which says nothing of how far it is."""
+    with progress(what, None) as step:
+
+        def tell() -> None:
+            step(1)
+
+        connection.set_progress_handler(tell, _STEPS)
+        try:
+            yield
+        finally:
+            connection.set_progress_handler(None, 0)
 
 
 @dataclass

@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 from scrapy_simdedup.checks.finding import Finding
+from scrapy_simdedup.index.ages import END_DEAD
 from scrapy_simdedup.index.bands import Rows
 from scrapy_simdedup.index.claims import Claims
 from scrapy_simdedup.index.files import connect_reading
@@ -77,10 +78,7 @@ class LinkCheck:
         """Runs that have no end, and no process either."""
         wrong = self._count("FROM temp.dead")
         if wrong and self._mend:
-            self._execute(
-                "UPDATE runs SET ended = started, status = 'died'"
-                " WHERE id IN (SELECT id FROM temp.dead)"
-            )
+            self._execute(f"{END_DEAD} WHERE id IN (SELECT id FROM temp.dead)")  # noqa: S608
         return Finding(
             "runs under way", wrong, f"{wrong} died", "notes that, as the next crawl does"
         )

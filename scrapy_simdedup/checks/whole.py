@@ -18,9 +18,10 @@ from scrapy_simdedup.checks.file import (
 from scrapy_simdedup.checks.finding import Finding, Progress
 from scrapy_simdedup.checks.links import LinkCheck
 from scrapy_simdedup.checks.rows import RowCheck, RowsFound
+from scrapy_simdedup.checks.texts import check_texts
 from scrapy_simdedup.exceptions import IndexUnusable
 from scrapy_simdedup.index import schema
-from scrapy_simdedup.index.damage import is_damage, unusable
+from scrapy_simdedup.index.damage import is_damage, rebuild_command, unusable
 from scrapy_simdedup.index.files import check_unused, connect_reading
 from scrapy_simdedup.index.transactions import LOCK_SECONDS
 from scrapy_simdedup.methods import METHODS, rows_of
@@ -117,21 +118,19 @@ def _check_content(
     found.append(finding)
     if not complete:
         return
-    for table in ("pages", "decisions", "runs"):
+    for table in ("pages", "decisions", "runs", "texts"):
         report.holds[table] = connection.execute(
-            f"SELECT count(*) FROM {table}"  # noqa: S608  (one of three)
+            f"SELECT count(*) FROM {table}"  # noqa: S608  (one of four)
         ).fetchone()[0]
     try:
         identity = read_identity(connection)
-        unknown = [name for name in identity["methods"] if name not in METHODS]
-        if unknown:
-            raise ValueError(f"there is no method {', '.join(map(str, unknown))}")
     except ValueError as error:
         cause = f"unusable: {error}"
         found.append(Finding("identity", 1, cause, "", "its rows cannot be checked without one"))
         return
     report.methods = identity["methods"]
-    found.append(check_identity(identity, now))
+    remedy = rebuild_command(report.path) if report.holds["texts"] else ""
+    found.append(check_identity(identity, now, remedy))
     rows = rows_of(report.methods)
     links = LinkCheck(connection, report.path.resolve(), rows, mend=mend)
     found += [links.runs(), links.running(), links.claims(), links.replaced()]
@@ -140,6 +139,7 @@ def _check_content(
     if mend:
         check_rows.mend()
     found += [links.originals(), links.bodies()]
+    found += check_texts(connection, progress, mend=mend)
 
 
 def _sizes(identity: Mapping[str, Any]) -> dict[str, int]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from scrapy_simdedup.commands.options import add_index, add_set, config_of, index_of
+from scrapy_simdedup.commands.progress import progress
+from scrapy_simdedup.commands.screen import say
 
 if TYPE_CHECKING:
     from scrapy_simdedup.checks.whole import Report
@@ -44,27 +44,18 @@ def run(opts: argparse.Namespace, settings: Any) -> int:
     from scrapy_simdedup.exceptions import SimDedupError
     from scrapy_simdedup.identity import identity_of
     from scrapy_simdedup.index.damage import is_damage
-    from scrapy_simdedup.logs.export import writing
+    from scrapy_simdedup.output import writing
 
     try:
         config = config_of(settings)
-        report = check(index_of(opts, config), identity_of(config), _progress, mend=opts.repair)
+        report = check(index_of(opts, config), identity_of(config), progress, mend=opts.repair)
     except SimDedupError as error:
-        print(f"scrapy simdedup: {error}", file=sys.stderr)
+        say(f"scrapy simdedup: {error}")
         malformed = is_damage(error) and "not a database" not in str(error)
         return _WRONG if malformed else _UNUSABLE
     with writing(None) as out:
         out.writelines(f"{line.rstrip()}\n" for line in shown(report, repair=opts.repair))
     return _SOUND if report.sound else _WRONG
-
-
-@contextmanager
-def _progress(what: str, total: int | None) -> Iterator[Callable[[int], object]]:
-    from tqdm import tqdm
-
-    # Quiet in a pipe: tqdm shows itself on a terminal only.
-    with tqdm(desc=what, total=total, unit="", leave=False, disable=None) as bar:
-        yield bar.update
 
 
 def shown(report: Report, *, repair: bool) -> Iterator[str]:

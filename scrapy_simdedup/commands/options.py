@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from scrapy_simdedup.commands.screen import say
 
 if TYPE_CHECKING:
     from scrapy_simdedup.config import Config
@@ -13,7 +15,18 @@ if TYPE_CHECKING:
 
 def add_index(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
     """Declare ``--index``."""
-    parser.add_argument("--index", required=required, type=Path, help="the index file")
+    parser.add_argument("--index", required=required, type=_file, help="the index file")
+
+
+def _file(text: str) -> Path:
+    from scrapy_simdedup.index.redis.address import is_address
+
+    if is_address(text):
+        raise argparse.ArgumentTypeError(
+            "this takes a file: for an index in Redis that with its log of decisions, such as"
+            " .scrapy/simdedup/SPIDER-log.db"
+        )
+    return Path(text)
 
 
 def index_of(opts: argparse.Namespace, config: Config) -> Path:
@@ -21,14 +34,35 @@ def index_of(opts: argparse.Namespace, config: Config) -> Path:
     from scrapy.exceptions import UsageError
 
     from scrapy_simdedup.crawl.places import located
+    from scrapy_simdedup.index.redis.address import is_address
 
     if opts.index:
         return Path(opts.index).absolute()
-    if "%(" in config.index:
+    if is_address(config.index):
         raise UsageError(
-            f"give --index FILE: SIMDEDUP_INDEX is {config.index}, which is a file for each spider"
+            "give --index FILE, the log of decisions: SIMDEDUP_INDEX is an index in Redis"
         )
-    return located(Path(config.index % {}))
+    if "%(" not in config.index:
+        return located(Path(config.index % {}))
+    any_spider = located(Path(config.index % dict.fromkeys(("spider", "name"), "*")))
+    there = ", ".join(
+        shlex.quote(str(path)) for path in sorted(any_spider.parent.glob(any_spider.name))
+    )
+    found = f"; there is {there}" if there else ""
+    raise UsageError(
+        f"give --index FILE: SIMDEDUP_INDEX is {config.index}, which is a file for each"
+        f" spider{found}"
+    )
+
+
+def found_index(opts: argparse.Namespace, settings: Any) -> Path:
+    """Return the same without a look at the other settings, which may well be bad ones."""
+    if opts.index:
+        return Path(opts.index).absolute()
+    from scrapy_simdedup.config import Config
+
+    name = "SIMDEDUP_INDEX"
+    return index_of(opts, Config.from_settings({name: settings.get(name)}))
 
 
 def add_paths(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +72,8 @@ def add_paths(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         type=Path,
         metavar="PATH",
-        help="a folder of HTML (or .txt) files, or .jsonl[.gz] with url and html or text",
+        help="a folder of HTML (or .txt) files, .jsonl[.gz] with url and html or text, or"
+        " .warc[.gz]",
     )
 
 
@@ -58,5 +93,5 @@ def config_of(settings: Any) -> Config:
     from scrapy_simdedup.config import Config, unknown_settings
 
     for name, nearest in unknown_settings(settings).items():
-        print(f"unknown setting {name}{f': {nearest}?' if nearest else ''}", file=sys.stderr)
+        say(f"unknown setting {name}{f': {nearest}?' if nearest else ''}")
     return Config.from_settings(settings)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from scrapy.exceptions import UsageError
-
-from scrapy_simdedup.commands.options import add_index, add_paths, add_set, config_of
+from scrapy_simdedup.commands.options import add_paths, add_set, config_of
+from scrapy_simdedup.commands.screen import beside, listed, say
 
 
 def add_parser(subcommands: Any) -> None:
@@ -21,7 +20,12 @@ def add_parser(subcommands: Any) -> None:
         epilog="example: scrapy simdedup scan pages/ --index pages.db --output pages.jsonl",
     )
     add_paths(parser)
-    add_index(parser)
+    parser.add_argument(
+        "--index", required=True, help="the index file, or the address of a Redis server"
+    )
+    parser.add_argument(
+        "--log", type=Path, metavar="FILE", help="with an address, the file for the decisions"
+    )
     parser.add_argument(
         "--output", type=Path, metavar="FILE.jsonl", help="default: standard output"
     )
@@ -30,31 +34,38 @@ def add_parser(subcommands: Any) -> None:
 
 
 def run(opts: argparse.Namespace, settings: Any) -> None:
-    """Judge the pages. Raises UsageError, ConfigError and IndexUnusable."""
-    from collections import Counter
+    """Judge the pages. Raises UsageError and SimDedupError."""
+    import sqlite3
 
-    from tqdm import tqdm
-
-    from scrapy_simdedup.batch.read import count, read
-    from scrapy_simdedup.batch.scan import scan, summary
+    from scrapy_simdedup.batch.scan import scan
+    from scrapy_simdedup.commands.pages import reading_pages
     from scrapy_simdedup.deduplicator import Deduplicator
-    from scrapy_simdedup.logs.export import write, writing
+    from scrapy_simdedup.index.damage import unusable
+    from scrapy_simdedup.logs.export import write
+    from scrapy_simdedup.output import writing
 
-    for path in opts.paths:
-        if not path.exists():
-            raise UsageError(f"there is no {path}")
     config = config_of(settings)
-    counts = [count(path) for path in opts.paths]
-    total = None if None in counts else sum(number or 0 for number in counts)
-    records = (record for path in opts.paths for record in read(path))
-    found: Counter[str] = Counter()
+    statuses: Counter[str] = Counter()
+    reasons: Counter[str] = Counter()
     with (
-        Deduplicator(opts.index, config, spider="scan") as dedup,
+        reading_pages(opts.paths, shown=beside(opts.output)) as (pages, bar),
+        Deduplicator(opts.index, config, spider="scan", log=opts.log) as dedup,
         writing(opts.output) as out,
-        # Quiet in a pipe: tqdm shows itself on a terminal only.
-        tqdm(scan(records, dedup), total=total, unit=" pages", disable=None) as rows,
     ):
-        for row in rows:
-            found[row["status"]] += 1
-            write([row], out, "jsonl")
-    print(summary(found), file=sys.stderr)
+        try:
+            for row in bar.counting(scan(pages, dedup)):
+                statuses[row["status"]] += 1
+                if row["status"] in ("skipped", "error"):
+                    reasons[row["reason"]] += 1
+                write([row], out, "jsonl")
+        except sqlite3.Error as error:
+            raise unusable(dedup.path, error) from error
+    say(_summary(statuses, reasons, pages.left_out))
+
+
+def _summary(statuses: Counter[str], reasons: Counter[str], left_out: Counter[str]) -> str:
+    total = statuses.total()
+    told = f"{total:,} page{'' if total == 1 else 's'}: {listed(statuses) or 'none'}"
+    if reasons:
+        told += f"; not judged: {listed(reasons)}"
+    return f"{told}; left out: {listed(left_out)}" if left_out else told

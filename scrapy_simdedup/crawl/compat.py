@@ -6,11 +6,12 @@ Coroutines here work under the asyncio reactor, any other reactor, and no reacto
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, TypeVar, cast
 
 from scrapy.crawler import Crawler
-from scrapy.utils.defer import maybe_deferred_to_future
+from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
 try:
@@ -58,3 +59,23 @@ async def send(crawler: Crawler, signal: object, **arguments: Any) -> None:
         await signals.send_catch_log_async(signal=signal, **arguments)
     else:  # Scrapy 2.13
         await maybe_deferred_to_future(signals.send_catch_log_deferred(signal=signal, **arguments))
+
+
+def looping_call(function: Callable[[], None]) -> Any:
+    """Return what calls a function at intervals, with ``start``, ``stop`` and ``running``."""
+    try:
+        from scrapy.utils.asyncio import create_looping_call
+    except ImportError:  # Scrapy 2.13
+        from twisted.internet.task import LoopingCall
+
+        return LoopingCall(function)
+    return create_looping_call(function)
+
+
+def close_spider(crawler: Crawler, reason: str) -> None:
+    """Have the spider closed, once what is on its way has got through; do not wait for it."""
+    engine = cast(Any, crawler.engine)
+    if hasattr(engine, "close_spider_async"):
+        deferred_from_coro(engine.close_spider_async(reason=reason))
+    else:  # Scrapy 2.13
+        engine.close_spider(crawler.spider, reason)

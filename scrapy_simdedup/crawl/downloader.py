@@ -10,12 +10,21 @@ from scrapy.http import Response, TextResponse
 
 from scrapy_simdedup.analysis import Source
 from scrapy_simdedup.config import Config
-from scrapy_simdedup.crawl.guard import LOGGED, META_OPTIONS, META_SCHEDULED, META_VERDICT, refusal
+from scrapy_simdedup.crawl.guard import (
+    LOGGED,
+    META_OPTIONS,
+    META_SCHEDULED,
+    META_VERDICT,
+    callback_name,
+    is_start,
+    refusal,
+)
 from scrapy_simdedup.crawl.ledger import Outputs
 from scrapy_simdedup.crawl.names import page_names
 from scrapy_simdedup.crawl.session import Session
 from scrapy_simdedup.digests import content_digest
 from scrapy_simdedup.exceptions import NearDuplicateResponse
+from scrapy_simdedup.judge import Judgement
 from scrapy_simdedup.verdict import Verdict
 from scrapy_simdedup.workers import WorkTimeoutError
 
@@ -79,17 +88,16 @@ class SimDedupDownloaderMiddleware:
         kind = response.headers.get(b"Content-Type") or b""
         body = content_digest("page", kind, response.body)
         judgement = await session.judge(
+            "pages",
             lambda dedup: dedup.page(page.url, names, body),
             lambda: Source((page.text,)),
             config,
-            patient=False,
+            start=is_start(request),
         )
         if judgement is None:
             return await self._skip(request, response, "closed")
         verdict = judgement.verdict
-        session.count(f"pages/{verdict.label}")
-        session.alarms.judged("pages", verdict)
-        action = self._action(request, verdict, config)
+        action = self._action(request, judgement, config)
         if verdict.is_duplicate:
             response.flags.append("near-duplicate")
             await session.found(verdict, f"page {response.url}: {action}", response=response)
@@ -99,27 +107,39 @@ class SimDedupDownloaderMiddleware:
             session.count("pages/dropped")
             raise NearDuplicateResponse(verdict)
         if session.follows_outputs:
-            outputs = Outputs(names, verdict, judgement.claim, action == "drop-items", response.url)
+            outputs = Outputs(
+                names,
+                verdict,
+                judgement.claim,
+                drop_items=action == "drop-items",
+                droppable=verdict.is_duplicate and not verdict.reason and action == "tag",
+                url=response.url,
+            )
             session.ledger.open(request, outputs)
         return verdict
 
     @staticmethod
-    def _action(request: Request, verdict: Verdict, config: Config) -> str:
+    def _action(request: Request, judgement: Judgement, config: Config) -> str:
+        verdict = judgement.verdict
         if verdict.is_duplicate:
             if verdict.reason:
                 # It may be the wrong text that is the same.
                 return "tag"
             # A crawl whose first pages are dropped goes nowhere.
-            start = config.action == "drop" and request.meta.get("is_start_request")
+            start = config.action == "drop" and is_start(request)
             return "drop-items" if start else config.action
         if verdict.status == "revisit" and not verdict.changed:
-            return config.revisit_action
+            # While the visit before may still come to nothing, these may be all its items.
+            waits = config.revisit_action == "drop-items" and judgement.original_open
+            return "tag" if waits else config.revisit_action
         return "keep"
 
     async def _skip(self, request: Request, response: Response, reason: str) -> Verdict:
         session = self._session
         verdict = Verdict("skipped", reason)
         session.count(f"pages/{verdict.label}")
+        if reason == "callback" and session.crawler.spider:
+            session.other_callbacks.add(callback_name(request, session.crawler.spider) or "")
         if reason in LOGGED:
             await self._note(request, response, verdict)
         if reason == "not-text" and not self._warned_of_order:

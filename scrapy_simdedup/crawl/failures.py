@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 import sqlite3
 from collections.abc import Callable
-from pathlib import Path
 
 from scrapy.crawler import Crawler
 
+from scrapy_simdedup.exceptions import IndexAway
 from scrapy_simdedup.index.damage import check_command, is_damage
+from scrapy_simdedup.index.place import Place
 
 logger = logging.getLogger(__name__)
 
@@ -17,9 +18,11 @@ logger = logging.getLogger(__name__)
 class Failures:
     """Counts failures by ``count``; the first one of a kind is an ERROR, the others are DEBUG."""
 
-    def __init__(self, crawler: Crawler, path: Path, count: Callable[[str], None]) -> None:
+    def __init__(self, crawler: Crawler, place: Place, count: Callable[[str], None]) -> None:
         self._crawler = crawler
-        self._path = path
+        self._place = place
+        # What can be damaged or locked is a file.
+        self._path = place.path
         self.count = count
         self._told: set[str] = set()
 
@@ -31,6 +34,8 @@ class Failures:
         self._told.add(kind)
         if kind == "damaged":
             self.count("index/damaged")
+        elif kind == "away":
+            self.count("index/away")
         extra = {"spider": self._crawler.spider}
         if first and kind == "damaged":
             logger.error(
@@ -48,6 +53,12 @@ class Failures:
                 self._path,
                 extra=extra,
             )
+        elif first and kind == "away":
+            logger.error(
+                "%s. The crawl goes on, and pages are passed on unjudged until the server is back",
+                error,
+                extra=extra,
+            )
         else:
             logger.log(
                 logging.ERROR if first else logging.DEBUG,
@@ -62,6 +73,8 @@ class Failures:
 
 
 def _kind(error: BaseException) -> str:
+    if isinstance(error, IndexAway):
+        return "away"
     if is_damage(error):
         return "damaged"
     if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):

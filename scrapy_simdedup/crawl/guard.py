@@ -6,18 +6,17 @@ import functools
 from typing import Any
 
 from scrapy import Request, Spider
-from scrapy.http import HtmlResponse, Response, TextResponse
+from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 
 from scrapy_simdedup.config import Config
+from scrapy_simdedup.responses import not_a_page
 
 META_OPTIONS = "simdedup"
 META_VERDICT = "simdedup_verdict"
 # Set when the engine schedules a request, gone when its response is judged: a request that a
 # callback awaits inline never has it.
 META_SCHEDULED = "_simdedup_scheduled"
-
-_HTML_TYPES = (b"text/html", b"application/xhtml+xml", b"application/vnd.wap.xhtml+xml")
 
 # Skipped pages that the log explains; of the others (robots.txt, images, what the user left
 # out) a count in the stats is enough.
@@ -28,9 +27,7 @@ def refusal(
     request: Request, response: Response, spider: Spider, config: Config, *, scheduled: bool
 ) -> str | None:
     """Return why a response is not judged, or None when it is."""
-    return _refused_request(request, spider, config, scheduled=scheduled) or _refused_response(
-        response
-    )
+    return _refused_request(request, spider, config, scheduled=scheduled) or not_a_page(response)
 
 
 def _refused_request(
@@ -51,17 +48,9 @@ def _refused_request(
     return None
 
 
-def _refused_response(response: Response) -> str | None:
-    if response.status != 200:
-        return "status"
-    if not isinstance(response, TextResponse) and response.headers.get(b"Content-Encoding"):
-        return "not-text"
-    if not isinstance(response, HtmlResponse):
-        return "not-html"
-    kind = (response.headers.get(b"Content-Type") or b"").split(b";")[0].strip().lower()
-    if kind and kind not in _HTML_TYPES:
-        return "not-html"
-    return None
+def is_start(request: Request) -> bool:
+    """Tell whether a request is one that the crawl began with, and not one that got its meta."""
+    return bool(request.meta.get("is_start_request")) and not request.meta.get("depth")
 
 
 def run_by_tool(spider: Spider) -> bool:

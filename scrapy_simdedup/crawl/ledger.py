@@ -14,8 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
-from scrapy import Request
+from scrapy import Request, signals
+from scrapy.signalmanager import SignalManager
 
+from scrapy_simdedup.exceptions import NearDuplicateItem
 from scrapy_simdedup.index.records import Claim
 from scrapy_simdedup.verdict import Verdict
 
@@ -45,6 +47,8 @@ class Outputs:
     verdict: Verdict | None = None
     claim: Claim | None = None
     drop_items: bool = False
+    # Whether the action ``drop-items`` would drop them.
+    droppable: bool = False
     url: str = ""
     pending: int = 0
     scraped: int = 0
@@ -96,6 +100,12 @@ class Ledger:
         """Begin to follow what a page's callback makes of it."""
         self._outputs[request] = outputs
 
+    def connect(self, signal_manager: SignalManager) -> None:
+        """Hear from Scrapy what becomes of items."""
+        signal_manager.connect(self._item_scraped, signals.item_scraped)
+        signal_manager.connect(self._item_dropped, signals.item_dropped)
+        signal_manager.connect(self._item_error, signals.item_error)
+
     def find(self, response: Any) -> Outputs | None:
         """Return the outputs of a response (of a Failure, or of nothing: None)."""
         request = getattr(response, "request", None)
@@ -135,6 +145,16 @@ class Ledger:
         """A page's callback yields nothing more."""
         outputs.finished = True
         self._check(outputs)
+
+    def _item_scraped(self, item: Any, response: Any) -> None:
+        self.outcome(item, response, "scraped")
+
+    def _item_dropped(self, item: Any, response: Any, exception: BaseException) -> None:
+        ours = isinstance(exception, NearDuplicateItem)
+        self.outcome(item, response, "dropped-by-us" if ours else "dropped")
+
+    def _item_error(self, item: Any, response: Any) -> None:
+        self.outcome(item, response, "error")
 
     def outcome(self, item: Any, response: Any, outcome: Outcome) -> None:
         """Take note of what became of an item."""

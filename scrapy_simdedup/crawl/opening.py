@@ -14,11 +14,11 @@ from scrapy.crawler import Crawler
 from scrapy_simdedup.config import Config
 from scrapy_simdedup.crawl.compat import result_of
 from scrapy_simdedup.crawl.judging import JudgingThread
-from scrapy_simdedup.crawl.places import index_path, job_name
+from scrapy_simdedup.crawl.places import index_and_log, job_name
 from scrapy_simdedup.deduplicator import Deduplicator
 from scrapy_simdedup.exceptions import IndexUnusable
 from scrapy_simdedup.identity import identity_of
-from scrapy_simdedup.index.files import check_place, check_unused, check_usable, move_aside
+from scrapy_simdedup.index.place import place_of
 
 logger = logging.getLogger(__name__)
 
@@ -45,17 +45,18 @@ class OpenIndex:
         self._retry_at = 0.0
         # Of the last failure to open it.
         self._cause: BaseException | None = None
-        self.path = index_path(config, crawler)
+        self._index, log = index_and_log(config, crawler)
+        #: Where the index is, and the file of its log.
+        self.place = place_of(self._index, log)
         #: The open index, None before it was needed.
         self.opened: Deduplicator | None = None
 
     def check(self) -> None:
         """Raise IndexUnusable where the index could not be opened. Changes nothing."""
         if self._config.reset:
-            check_place(self.path)
-            check_unused(self.path)
+            self.place.check_reset()
         else:
-            check_usable(self.path, identity_of(self._config))
+            self.place.check(identity_of(self._config))
 
     async def open(self) -> Deduplicator:
         """Return the index, opened by the first call. Raises IndexUnusable."""
@@ -91,21 +92,22 @@ class OpenIndex:
         if self.opened is not None:
             return None
         if time.monotonic() < self._retry_at:
-            raise IndexUnusable(f"{self.path} could not be opened a moment ago") from self._cause
+            raise IndexUnusable(f"{self.place} could not be opened a moment ago") from self._cause
         # Until it is open: an index that is locked makes each page wait for its time-out.
         self._retry_at = time.monotonic() + _RETRY_SECONDS
         if self._config.reset:
-            aside = move_aside(self.path)
-            if aside is not None:
-                logger.info("SIMDEDUP_RESET: the index so far is now %s", aside)
+            done = self.place.reset()
+            if done is not None:
+                logger.info("SIMDEDUP_RESET: %s", done)
         spider = self._crawler.spider
         try:
             with ExitStack() as undo:
                 dedup = Deduplicator(
-                    self.path,
+                    self._index,
                     self._config,
                     spider=spider.name if spider else "",
                     job=job_name(self._crawler),
+                    log=self.place.path,
                 )
                 undo.callback(dedup.close, "failed")
                 known = dedup.originals()

@@ -84,13 +84,11 @@ class SimDedupPipeline:
             session.count(f"items/{verdict.label}")
             self._tagger.tag(item, verdict)
             return None
-        judgement = await session.judge(naming, lambda: source, session.config, patient=True)
+        judgement = await session.judge("items", naming, lambda: source, session.config)
         if judgement is None:
             session.count("items/skipped/closed")
             return None
         verdict = judgement.verdict
-        session.count(f"items/{verdict.label}")
-        session.alarms.judged("items", verdict)
         if verdict.is_duplicate:
             action = "tag" if verdict.reason else session.config.item_action
             await session.found(verdict, f"item of {url}: {action}", item=item)

@@ -10,14 +10,21 @@ from scrapy.utils.job import job_dir
 from scrapy.utils.project import data_path
 
 from scrapy_simdedup.config import Config
+from scrapy_simdedup.index.redis.address import is_address
 from scrapy_simdedup.logs.export import file_name
+from scrapy_simdedup.parse import filled
 
 
-def index_path(config: Config, crawler: Crawler) -> Path:
-    """Return where a crawler's index lies: relative paths are under ``.scrapy/simdedup``."""
+def index_and_log(config: Config, crawler: Crawler) -> tuple[str, Path]:
+    """Return where a crawler's index lies: relative paths are under ``.scrapy/simdedup``.
+
+    The second is where the log of decisions does, if the index is in Redis.
+    """
     spider = crawler.spider
     name = file_name((spider.name if spider else crawler.spidercls.name) or "")
-    return located(Path(config.index % {"spider": name, "name": name}))
+    place = filled(config.index, name)
+    index = place if is_address(place) else str(located(Path(place)))
+    return index, located(Path(f"{name}-log.db"))
 
 
 def located(path: Path) -> Path:

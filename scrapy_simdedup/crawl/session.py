@@ -6,11 +6,9 @@ The index is opened when the first page needs it, in the thread that judges, and
 
 from __future__ import annotations
 
-import contextlib
 import logging
 from collections.abc import Callable
-from functools import partial
-from typing import Any
+from typing import Any, Literal, TypeVar
 from weakref import WeakValueDictionary
 
 from scrapy import Request, signals
@@ -22,25 +20,30 @@ from scrapy.statscollectors import StatsCollector
 from scrapy_simdedup import workers
 from scrapy_simdedup.analysis import Source
 from scrapy_simdedup.config import Config, unknown_settings
+from scrapy_simdedup.crawl import summary
 from scrapy_simdedup.crawl.alarms import Alarms
-from scrapy_simdedup.crawl.compat import result_of, send
+from scrapy_simdedup.crawl.compat import close_spider, result_of, send
+from scrapy_simdedup.crawl.ending import Ending
 from scrapy_simdedup.crawl.failures import Failures
-from scrapy_simdedup.crawl.guard import META_SCHEDULED
+from scrapy_simdedup.crawl.guard import META_SCHEDULED, run_by_tool
 from scrapy_simdedup.crawl.ledger import Ledger
 from scrapy_simdedup.crawl.opening import OpenIndex
+from scrapy_simdedup.crawl.pace import Pace
+from scrapy_simdedup.crawl.row import Row
 from scrapy_simdedup.crawl.settlement import Settlement
-from scrapy_simdedup.crawl.summary import summary
 from scrapy_simdedup.deduplicator import Deduplicator
-from scrapy_simdedup.exceptions import NearDuplicateItem, SimDedupError
-from scrapy_simdedup.index.records import Settled, Subject
+from scrapy_simdedup.exceptions import SimDedupError
+from scrapy_simdedup.index.records import Subject
 from scrapy_simdedup.judge import Judgement
-from scrapy_simdedup.logs.export import export_run
 from scrapy_simdedup.signals import near_duplicate_found
 from scrapy_simdedup.verdict import Verdict
 
 logger = logging.getLogger(__name__)
 
+Kind = Literal["pages", "items"]
 Naming = Callable[[Deduplicator], Subject]
+Content = Callable[[], Source]
+J = TypeVar("J", Judgement, Judgement | None)
 
 # By the crawler's id: a session keeps its crawler alive, and the components keep the session.
 _sessions: WeakValueDictionary[int, Session] = WeakValueDictionary()
@@ -77,25 +80,27 @@ class Session:
         self.config = Config.from_settings(crawler.settings)
         #: Whether outputs are followed; without that, claims are confirmed as they are made.
         self.follows_outputs = False
-        self._closed = self._ended = False
-        self._reason = "failed"
-        self.alarms = Alarms()
+        #: Callbacks that got pages, and are not among those to be judged.
+        self.other_callbacks: set[str] = set()
         if not self.config.enabled:
             return
         self._index = OpenIndex(crawler, self.config, self._announce)
-        self._failures = Failures(crawler, self._index.path, self.count)
-        self._settlement = Settlement(self._index, at_close=self.config.confirm == "close")
+        self._failures = Failures(crawler, self._index.place, self.count)
+        self._settlement = Settlement(
+            self._index, self._failures, at_close=self.config.confirm == "close"
+        )
+        self._ending = Ending(
+            crawler, self.config, self._index, self._settlement, self._failures, self._sum_up
+        )
         self.ledger = Ledger(self._settlement.settle)
+        self.ledger.connect(crawler.signals)
+        self._alarms = Alarms()
+        self._row = Row(self.config, self._nothing_new)
+        self._pace = Pace(crawler, "pages", *(["items"] if self.config.item_fields else []))
         for name, nearest in unknown_settings(crawler.settings).items():
             logger.warning("unknown setting %s%s", name, f": {nearest}?" if nearest else "")
         self._index.check()
-        connect = crawler.signals.connect
-        connect(self._scheduled, signals.request_scheduled)
-        connect(self._item_scraped, signals.item_scraped)
-        connect(self._item_dropped, signals.item_dropped)
-        connect(self._item_error, signals.item_error)
-        connect(self._spider_closed, signals.spider_closed)
-        connect(self._engine_stopped, signals.engine_stopped)
+        crawler.signals.connect(self._scheduled, signals.request_scheduled)
 
     @property
     def stats(self) -> StatsCollector:
@@ -104,24 +109,46 @@ class Session:
         assert stats is not None
         return stats
 
-    def count(self, name: str, by: int = 1) -> None:
-        """Add to the stat ``simdedup/<name>``; on the event loop's thread only."""
-        self.stats.inc_value(f"simdedup/{name}", by)
+    def count(self, name: str) -> None:
+        """Add 1 to the stat ``simdedup/<name>``; on the event loop's thread only."""
+        self.stats.inc_value(f"simdedup/{name}")
 
     def failed(self, what: str, error: BaseException) -> None:
         """Take note of a failure of ours; what it met is passed on."""
         self._failures.tell(what, error)
 
     async def judge(
-        self, naming: Naming, source: Callable[[], Source], config: Config, *, patient: bool
+        self, kind: Kind, naming: Naming, source: Content, config: Config, *, start: bool = False
     ) -> Judgement | None:
-        """Judge one page or item, analysed where its body is new; None when the crawl is over.
+        """Judge one page or item and count the verdict; None when the crawl is over.
 
-        ``source`` brings the content, in a thread. A ``patient`` caller waits for the claim on
-        an original that is not settled yet. Raises WorkTimeoutError, and whatever goes wrong.
+        ``source`` brings the content, in a thread, where it is needed. ``start`` pages, which
+        the crawl begins with, are no reason to end it. Raises WorkTimeoutError, and whatever
+        goes wrong.
         """
-        if self._closed:
+        if self._ending.closed:
             return None
+        with self._row.place() as place:
+            # A page does not wait for others: a callback may be waiting for it.
+            judgement = await self._judge(naming, source, config, patient=kind == "items")
+            verdict = judgement.verdict
+            place.verdict = None if start else verdict
+        self._settlement.collect()
+        self.count(f"{kind}/{verdict.label}")
+        self._alarms.judged(kind, verdict)
+        if (dedup := self._index.opened) is not None:
+            # A log of decisions has no rows that could be looked at.
+            is_file = dedup.place == str(dedup.path)
+            self._alarms.crowded(dedup.crowded_keys, dedup.path if is_file else None)
+        return judgement
+
+    async def _judge(
+        self, naming: Naming, source: Content, config: Config, *, patient: bool
+    ) -> Judgement:
+        """Judge by what the index knows of the body, or else by an analysis of it.
+
+        A ``patient`` caller waits for the claim on an original that is not settled yet.
+        """
         dedup = await self._index.open()
         subject = naming(dedup)
         confirm = not self.follows_outputs
@@ -130,29 +157,26 @@ class Session:
             return dedup.recall(subject, config, confirm=confirm, tentative=tentative)
 
         judgement = await self._decide(recall, patient=patient)
-        if judgement is None:
-            analysis = await result_of(
-                workers.submit(
-                    source,
-                    dedup.recipe(config),
-                    workers=self.config.workers,
-                    timeout=self.config.timeout,
-                )
+        if judgement is not None:
+            return judgement
+        analysis = await result_of(
+            workers.submit(
+                source,
+                dedup.recipe(config),
+                workers=self.config.workers,
+                timeout=self.config.timeout,
             )
+        )
 
-            def judge(tentative: bool) -> Judgement:
-                return dedup.judge(subject, analysis, config, confirm=confirm, tentative=tentative)
+        def judge(tentative: bool) -> Judgement:
+            return dedup.judge(subject, analysis, config, confirm=confirm, tentative=tentative)
 
-            judgement = await self._decide(judge, patient=patient)
-        self._collect()
-        return judgement
+        return await self._decide(judge, patient=patient)
 
-    async def _decide(
-        self, decide: Callable[[bool], Judgement | None], *, patient: bool
-    ) -> Judgement | None:
+    async def _decide(self, decide: Callable[[bool], J], *, patient: bool) -> J:
         """Run a step of judging, again where it must wait for somebody else's claim."""
 
-        def step(tentative: bool) -> Judgement | None:
+        def step(tentative: bool) -> J:
             judgement = decide(tentative)
             if judgement and judgement.claim and self.follows_outputs:
                 self._settlement.claimed(judgement.claim)
@@ -166,7 +190,7 @@ class Session:
 
     async def note(self, naming: Naming, verdict: Verdict) -> None:
         """Log a verdict that needed no judging."""
-        if not self._closed:
+        if not self._ending.closed:
             dedup = await self._index.open()
             await self._index.run(lambda: dedup.note(naming(dedup), verdict))
 
@@ -190,11 +214,11 @@ class Session:
         )
 
     def _announce(self, dedup: Deduplicator, known: int) -> None:
-        self._orphaned(dedup.reaped)
+        self._settlement.orphaned(dedup.reaped)
         config = self.config
         logger.info(
             "scrapy-simdedup: %s holds %d originals; methods %s, duplicate pages: %s, items: %s",
-            dedup.path,
+            dedup.place,
             known,
             "+".join(config.methods),
             config.action,
@@ -207,78 +231,22 @@ class Session:
                 " judged, and drop-items drops nothing"
             )
 
-    def _collect(self) -> None:
-        for future in self._settlement.collect():
-            error = future.exception()
-            if error is not None:
-                self.failed("a claim", error)
-            else:
-                self._orphaned(future.result())
+    def _nothing_new(self) -> None:
+        told = "scrapy-simdedup: nothing new among the last %d that were judged"
+        logger.info(told, self.config.close_after, extra={"spider": self.crawler.spider})
+        close_spider(self.crawler, "simdedup_close_after")
 
-    def _orphaned(self, settled: Settled) -> None:
-        for orphan in settled.orphans:
-            self.count(f"{orphan.kind}s/orphaned")
+    def _sum_up(self, dedup: Deduplicator | None) -> None:
+        spider, stats = self.crawler.spider, self.stats.get_stats()
+        if spider is None or run_by_tool(spider):
+            return
+        self._alarms.closed()
+        if dedup is not None and summary.judged(stats):
+            lines = summary.outcome(stats, self.config, dedup.place, dedup.path, dedup.run)
+        else:
+            lines = summary.idle(stats, self.config, self.other_callbacks)
+        for line in lines:
+            logger.info("scrapy-simdedup: %s", line, extra={"spider": spider})
 
     def _scheduled(self, request: Request) -> None:
         request.meta[META_SCHEDULED] = True
-
-    def _item_scraped(self, item: Any, response: Any) -> None:
-        self.ledger.outcome(item, response, "scraped")
-
-    def _item_dropped(self, item: Any, response: Any, exception: BaseException) -> None:
-        ours = isinstance(exception, NearDuplicateItem)
-        self.ledger.outcome(item, response, "dropped-by-us" if ours else "dropped")
-
-    def _item_error(self, item: Any, response: Any) -> None:
-        self.ledger.outcome(item, response, "error")
-
-    async def _spider_closed(self, reason: str) -> None:
-        self._closed = True
-        self._reason = reason
-        # The feeds are stored by another handler of this signal, and handlers have no order.
-        if self.config.confirm != "close":
-            await self._end()
-
-    async def _engine_stopped(self) -> None:
-        await self._end()
-
-    async def _end(self) -> None:
-        if self._ended:
-            return
-        self._ended = True
-        dedup = self._index.opened
-        try:
-            if dedup is not None:
-                await self._close(dedup, self._reason)
-        except Exception as error:
-            self.failed("the end of the crawl", error)
-            if dedup is not None:
-                # Whatever went wrong, the file and its lock are given back.
-                with contextlib.suppress(Exception):
-                    await self._index.alone(partial(dedup.close, self._reason))
-        finally:
-            self._index.stop()
-
-    async def _close(self, dedup: Deduplicator, reason: str) -> None:
-        feeds = bool(self.crawler.settings.getdict("FEEDS"))
-        self._settlement.confirm_at_close(self.stats.get_stats(), feeds=feeds)
-        self._collect()
-        self._settlement.try_again()
-        run = self._index.alone
-        self._orphaned(await run(dedup.release_open))
-        self._collect()
-        originals = await run(dedup.originals)
-        self.stats.set_value("simdedup/index/originals", originals)
-        if self.config.export:
-            spider = self.crawler.spider
-            path = await run(lambda: export_run(dedup.path, dedup.run, self.config.export, spider))
-            logger.info("scrapy-simdedup: the decisions of this run are in %s", path)
-        await run(lambda: dedup.close(reason))
-        self.alarms.closed()
-        logger.info(
-            "scrapy-simdedup: %s; %s now holds %d originals",
-            summary(self.stats.get_stats()),
-            dedup.path,
-            originals,
-            extra={"spider": self.crawler.spider},
-        )

@@ -8,7 +8,9 @@ from concurrent.futures import Future
 from typing import Any
 
 from scrapy_simdedup.crawl.compat import result_of
+from scrapy_simdedup.crawl.failures import Failures
 from scrapy_simdedup.crawl.opening import OpenIndex
+from scrapy_simdedup.exceptions import IndexAway
 from scrapy_simdedup.index.records import Claim, Settled
 
 logger = logging.getLogger(__name__)
@@ -20,12 +22,14 @@ _PATIENCE = 10.0
 class Settlement:
     """Confirms and releases claims; ``at_close`` puts confirming off until the feeds are stored."""
 
-    def __init__(self, index: OpenIndex, *, at_close: bool) -> None:
+    def __init__(self, index: OpenIndex, failures: Failures, *, at_close: bool) -> None:
         self._index = index
+        self._failures = failures
         self._wait_for_close = at_close
         self._at_close: list[Claim] = []
         self._settling: list[tuple[Future[Settled], Callable[[], Settled]]] = []
         self._failed: list[Callable[[], Settled]] = []
+        self._away = False
         self._undecided: dict[int, Future[None]] = {}
 
     def claimed(self, claim: Claim) -> None:
@@ -65,12 +69,28 @@ class Settlement:
             except TimeoutError:
                 logger.debug("the claim on page %s is still open", page)
 
-    def collect(self) -> list[Future[Settled]]:
-        """Return, once, what has been settled since the last call."""
+    def collect(self) -> None:
+        """Tell, once, what has come of settling claims since the last call."""
         done = [each for each in self._settling if each[0].done()]
         self._settling = [each for each in self._settling if not each[0].done()]
-        self._failed += [settle for future, settle in done if future.exception() is not None]
-        return [future for future, _ in done]
+        away = False
+        for future, settle in done:
+            error = future.exception()
+            if error is None:
+                self.orphaned(future.result())
+            else:
+                away = away or isinstance(error, IndexAway)
+                self._failed.append(settle)
+                self._failures.tell("a claim", error)
+        if done and self._away and not away:
+            # The server is back.
+            self.try_again()
+        self._away = away or (self._away and not done)
+
+    def orphaned(self, settled: Settled) -> None:
+        """Count the copies that lost their original."""
+        for orphan in settled.orphans:
+            self._failures.count(f"{orphan.kind}s/orphaned")
 
     def try_again(self) -> None:
         """Submit what has failed; a lock that was held or a disk that was full may be no more."""

@@ -45,6 +45,8 @@ class SimDedupSpiderMiddleware:
                     if outputs.drop_items and outputs.verdict is not None:
                         await self._drop(output, response, outputs.verdict)
                         continue
+                    if outputs.droppable:
+                        self._session.count("items/droppable")
                     self._tagger.tag(output, outputs.verdict)
                     ledger.yielded(output, outputs)
                 yield output

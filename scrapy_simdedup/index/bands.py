@@ -30,8 +30,9 @@ SCAN_START = 150.0
 # A range with more rows than this is a crowd of alike fingerprints.
 _MOST_ROWS = 256
 
-# Ranges of a plan that are worth trying before a scan.
+# Ranges of a plan that are worth trying before a scan; and where there is no scan.
 _MOST_RANGES = 256
+_MOST_PREFIXES = 600
 
 
 class Range(NamedTuple):
@@ -48,11 +49,19 @@ Row = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Scan:
-    """Compare all keys of a band with ``key``; wanted are those within ``limit`` bits."""
+    """Compare all keys of a band with ``key``; wanted are those within ``limit`` bits.
+
+    The upper ``bits`` bits of a key count.
+    """
 
     band: int
     key: int
     limit: int
+    bits: int = 64
+
+    def ranges(self) -> list[Range]:
+        """Return the ranges of the same look-up by prefixes of 16 bits, however many."""
+        return _ranges(self.key >> (64 - self.bits), self.limit, 16, self.bits)
 
 
 @dataclass(frozen=True)
@@ -61,11 +70,13 @@ class Plan:
 
     A range that holds more than ``most_rows`` rows is crowded: then the whole of another plan
     is read, the one that ``otherwise`` returns; where that is None, the range is left out.
+    ``scan`` is what the ranges spare, where keys are wanted by their distance.
     """
 
     ranges: Sequence[Range]
     most_rows: int = _MOST_ROWS
     otherwise: Callable[[], Plan | Scan] | None = None
+    scan: Scan | None = None
 
 
 def most_shared(found: Sequence[Row], least: int = 1) -> list[int]:
@@ -113,10 +124,17 @@ def _ranges(value: int, limit: int, width: int, bits: int) -> list[Range]:
 
 @lru_cache(maxsize=1024)
 def range_count(limit: int, width: int, bits: int) -> int:
-    """Return how many ranges an exact look-up by prefixes of ``width`` bits has."""
+    """Return how many ranges an exact look-up by prefixes of ``width`` bits reads."""
     return sum(
         comb(width, ones) for flips in radii(limit, bits // width) for ones in range(flips + 1)
     )
+
+
+@lru_cache
+def farthest(bits: int) -> int:
+    """Return the widest limit that a look-up of ``bits`` bits by 16-bit prefixes alone is for."""
+    within = (limit for limit in range(bits) if range_count(limit, 16, bits) <= _MOST_PREFIXES)
+    return max(within)
 
 
 def choose_width(limit: int, size: int, bits: int = 64) -> int:
@@ -148,10 +166,12 @@ def plan_hamming(
         return Plan([])
     if width is None:
         width = _chosen(limit, size.bit_length(), bits)
+    scan = Scan(0, value << (64 - bits), limit, bits)
     if not width:
-        return Scan(0, value << (64 - bits), limit)
+        return scan
     wider = 32 if width == 16 and bits == 64 and range_count(limit, 32, 64) <= _MOST_RANGES else 0
     return Plan(
         _ranges(value, limit, width, bits),
         otherwise=partial(plan_hamming, value, limit, size, wider, bits=bits),
+        scan=scan,
     )

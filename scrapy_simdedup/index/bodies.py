@@ -7,23 +7,10 @@ recognised before anything is extracted from it.
 from __future__ import annotations
 
 import sqlite3
-from typing import Any, NamedTuple
+from typing import Any
 
 from scrapy_simdedup.index.records import Subject
-
-
-class Remembered(NamedTuple):
-    """A decision as the log has it."""
-
-    status: str
-    reason: str | None
-    original_page: int | None
-    distance: int | None
-    max_distance: int | None
-    resemblance: float | None
-    containment: float | None
-    method: str | None
-    terms: int | None
+from scrapy_simdedup.index.store import Remembered
 
 
 class Bodies:
@@ -47,7 +34,7 @@ class Bodies:
         """Return what a body met; None where it was not judged, or a log entry is gone."""
         row: Any = self._execute(
             "SELECT status, reason, original_page, distance, max_distance, resemblance,"
-            " containment, method, terms FROM decisions WHERE id ="
+            " containment, method, terms, text FROM decisions WHERE id ="
             " (SELECT decision FROM bodies WHERE body = ? AND space = ? AND rules = ?)",
             (subject.body, subject.space, rules),
         ).fetchone()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterable
 
+from scrapy_simdedup.index.ages import END_DEAD
 from scrapy_simdedup.index.records import Claim, Orphan, Settled
 
 
@@ -121,5 +122,5 @@ class Claims:
             settled = self.release(self.open_claims(run))
             count += settled.count
             orphans += settled.orphans
-            self._execute("UPDATE runs SET ended = started, status = 'died' WHERE id = ?", (run,))
+            self._execute(f"{END_DEAD} WHERE id = ?", (run,))
         return Settled(count, orphans)

@@ -10,9 +10,6 @@ from scrapy_simdedup.exceptions import IndexUnusable
 
 _CORRUPT, _NOT_A_DATABASE = 11, 26
 
-# How the errors of Python 3.10 tell, which have no code.
-_MESSAGES = ("malformed", "not a database")
-
 
 def is_damage(error: BaseException | None) -> bool:
     """Tell whether an error of SQLite, or the one that it came of, means a damaged file."""
@@ -26,13 +23,20 @@ def is_damage(error: BaseException | None) -> bool:
         return True
     code = getattr(error, "sqlite_errorcode", None)
     if code is None:
-        return any(message in said for message in _MESSAGES)
+        # Python 3.10 gives no code, and at times no message; this class itself is what it makes of
+        # these two codes, and a subclass of nearly everything else.
+        return type(error) is sqlite3.DatabaseError
     return code & 0xFF in (_CORRUPT, _NOT_A_DATABASE)
 
 
 def check_command(path: Path | str) -> str:
     """Return the command that tells more of an index."""
     return f"scrapy simdedup check --index {shlex.quote(str(path))}"
+
+
+def rebuild_command(path: Path | str) -> str:
+    """Return the command that signs the stored texts of an index anew."""
+    return f"scrapy simdedup rebuild --index {shlex.quote(str(path))}"
 
 
 def rescue(path: Path) -> str:
@@ -62,6 +66,11 @@ def unusable(path: Path, error: Exception) -> IndexUnusable:
         return IndexUnusable(
             f"cannot open {path}: {error}. Another program holds it; end that one, or try again"
             " later."
+        )
+    if "full" in str(error):
+        return IndexUnusable(
+            f"cannot write to {path}: {error}. What was begun last has been undone; make room in"
+            " its folder and try again."
         )
     return IndexUnusable(
         f"cannot open {path}: {error}. See that this file and its folder can be written to, or"

@@ -6,15 +6,19 @@ import glob
 import logging
 import sqlite3
 import tempfile
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock
 
 from scrapy_simdedup.exceptions import IndexUnusable
 from scrapy_simdedup.index import schema
 from scrapy_simdedup.index.damage import unusable
 from scrapy_simdedup.index.runs import is_alive
+from scrapy_simdedup.index.transactions import LOCK_SECONDS
 
 logger = logging.getLogger(__name__)
 
@@ -70,6 +74,35 @@ def check_usable(path: Path, identity: dict[str, Any]) -> None:
         raise unusable(path, error) from error
 
 
+@contextmanager
+def opened(
+    path: Path, needed: Sequence[str] = schema.TABLES, *, write: bool = False
+) -> Iterator[sqlite3.Connection]:
+    """Open an index that is there, for reading only or also to write; it may be in use.
+
+    Raises IndexUnusable, also where it lacks one of the tables that are ``needed``, and for
+    errors of SQLite in the block.
+    """
+    path = path.absolute()
+    if not path.is_file():
+        raise IndexUnusable(f"there is no index at {path}")
+    try:
+        with closing(_connect_writing(path) if write else connect_reading(path)) as connection:
+            schema.refuse_foreign(connection, path)
+            if not connection.execute("PRAGMA user_version").fetchone()[0]:
+                raise IndexUnusable(f"{path} is empty: there is no index in it")
+            schema.refuse_incomplete(connection, path, needed)
+            yield connection
+    except sqlite3.Error as error:
+        raise unusable(path, error) from error
+
+
+def _connect_writing(path: Path) -> sqlite3.Connection:
+    """Open a file that is there to write to it; ``Transactions`` is to wait for others."""
+    uri = path.resolve().as_uri()
+    return sqlite3.connect(f"{uri}?mode=rw", uri=True, isolation_level=None, timeout=0.001)
+
+
 def connect_reading(path: Path) -> sqlite3.Connection:
     """Open a file for reading only, also where nothing can be written beside it."""
     uri = path.resolve().as_uri()
@@ -83,7 +116,7 @@ def connect_reading(path: Path) -> sqlite3.Connection:
             raise
         # A file of a read-only medium: nobody writes to it either.
         return sqlite3.connect(f"{uri}?immutable=1", uri=True, isolation_level=None)
-    except sqlite3.DatabaseError:
+    except (sqlite3.DatabaseError, UnicodeDecodeError):
         # Whoever asks for it will be told why it cannot be read.
         return connection
     return connection
@@ -99,25 +132,49 @@ def check_unused(path: Path, intent: str = "reset") -> None:
             )
 
 
+def opening(path: Path) -> FileLock:
+    """Return the lock that is held while an index file is made, opened or replaced."""
+    return FileLock(path.with_name(f"{path.name}.lock"), timeout=LOCK_SECONDS)
+
+
 def move_aside(path: Path) -> Path | None:
     """Rename an index file out of the way, and return its new place; None where there is none.
 
-    Raises IndexUnusable where a live run holds it.
+    Raises IndexUnusable where a live run holds it, or another program has it open.
     """
     path = path.resolve()
     if not path.exists():
         return None
-    check_unused(path)
-    connection = sqlite3.connect(path)
+    with opening(path):
+        check_unused(path)
+        with closing(sqlite3.connect(path)) as connection:
+            try:
+                detach(connection, path)
+            except sqlite3.DatabaseError:
+                logger.debug("%s is no SQLite file; moved as it is", path)
+        aside = place_aside(path)
+        path.rename(aside)
+    return aside
+
+
+def place_aside(path: Path) -> Path:
+    """Return where a file may be moved that is in the way."""
+    stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%S%f")
+    return path.with_name(f"{path.name}.{stamp}.bak")
+
+
+def detach(connection: sqlite3.Connection, path: Path) -> None:
+    """Bring what is still in the log of an index into the file, which can then be moved by itself.
+
+    Raises IndexUnusable where another program has it open: that one would go on in a log that
+    the next file at this place takes for its own.
+    """
     try:
-        # What is still in the log belongs into the file that is moved.
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         connection.execute("PRAGMA journal_mode = DELETE")
-    except sqlite3.DatabaseError:
-        logger.debug("%s is no SQLite file; moved as it is", path)
-    finally:
-        connection.close()
-    stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%S%f")
-    aside = path.with_name(f"{path.name}.{stamp}.bak")
-    path.rename(aside)
-    return aside
+    except sqlite3.OperationalError as error:
+        if "locked" not in str(error):
+            raise
+        raise IndexUnusable(
+            f"{path} is open in another program, and cannot be moved: end that one first"
+        ) from error

@@ -12,6 +12,7 @@ import numpy as np
 from scrapy_simdedup.index.bands import Rows
 from scrapy_simdedup.index.damage import check_command
 from scrapy_simdedup.index.records import (
+    ABOUT,
     OF_MARKUP,
     Claim,
     Kept,
@@ -140,7 +141,7 @@ class Pages:
             " identities = ? WHERE id = ?",
             (self._run, _pack_identities(names[:_MOST_IDENTITIES]), kept.id),
         )
-        if subject.body != kept.body:
+        if subject.body != kept.body or ABOUT in signature.keys() - kept.signature.keys():
             self._renew(kept, subject, signature)
         band = subject.space * SPACE_BANDS + IDENTITY_BAND
         if asked not in kept.identities:
@@ -154,7 +155,7 @@ class Pages:
     def _renew(self, kept: Kept, subject: Subject, signature: Signature) -> None:
         """Store what came in other markup than last time: the same will come the next time."""
         merged = {name: part for name, part in kept.signature.items() if name not in OF_MARKUP}
-        merged |= {name: signature[name] for name in OF_MARKUP if name in signature}
+        merged |= {name: signature[name] for name in (*OF_MARKUP, ABOUT) if name in signature}
         self._execute(
             "UPDATE pages SET body = ?, signature = ? WHERE id = ?",
             (subject.body, pack(merged), kept.id),

@@ -13,6 +13,10 @@ Signature = Mapping[str, bytes]
 # Parts that tell of the markup around a text. No rows of the index come from them.
 OF_MARKUP = ("rest", "doubt")
 
+# A part beside them, the digest of the page's own description. Only signing a stored text anew
+# needs it, and only what is analysed while texts are stored has it.
+ABOUT = "about"
+
 
 @dataclass(frozen=True)
 class Subject:
@@ -99,6 +103,16 @@ class Settled:
 
     count: int
     orphans: Sequence[Orphan] = ()
+
+    @property
+    def warning(self) -> str:
+        """What there is to say of the orphans, where there are some."""
+        first = self.orphans[0]
+        return (
+            f"{len(self.orphans)} copies were refused because of pages that were not stored after"
+            f" all, e.g. {first.url} because of {first.original}; list them with:"
+            " scrapy simdedup export --status orphaned"
+        )
 
 
 def pack(signature: Signature) -> bytes:

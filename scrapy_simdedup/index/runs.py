@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sqlite3
 import uuid
 from pathlib import Path
 
@@ -29,12 +30,22 @@ class RunLock:
             self._path.unlink()
 
 
+def lives(connection: sqlite3.Connection, index: Path, run: int) -> bool:
+    """Tell whether a run of an index has no end yet, and its process still holds its lock."""
+    row = connection.execute("SELECT lock, ended FROM runs WHERE id = ?", (run,)).fetchone()
+    return row is not None and row[1] is None and is_alive(index, row[0])
+
+
 def is_alive(index: Path, name: str) -> bool:
     """Tell whether the run that holds the lock file ``name`` beside ``index`` still runs.
 
     A dead run's file is removed.
     """
-    path = index.with_name(name)
+    try:
+        path = index.with_name(name)
+    except (ValueError, TypeError):
+        # In a damaged file: nobody runs by a name that is none.
+        return False
     if not path.exists():
         return False
     lock = FileLock(path, thread_local=False)

@@ -6,16 +6,17 @@ they are. A migration, once released, never changes; the next one goes below it.
 
 from __future__ import annotations
 
-import json
 import sqlite3
-from contextlib import closing
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from sqlite_utils import Database, Migrations
 
 from scrapy_simdedup.exceptions import IndexUnusable
-from scrapy_simdedup.index.damage import check_command, unusable
+from scrapy_simdedup.index.damage import check_command, rebuild_command, unusable
+from scrapy_simdedup.index.recorded import FIXED, recorded_identity
+from scrapy_simdedup.index.texts import any_stored
 
 # "SDDP": tells our files from other SQLite files (PRAGMA application_id).
 APPLICATION_ID = 0x53444450
@@ -23,9 +24,8 @@ APPLICATION_ID = 0x53444450
 # The newest schema (PRAGMA user_version); each migration sets its own number.
 SCHEMA = 1
 
-# The tables of the newest schema, and those of them whose rows follow from the others'.
-TABLES = ("meta", "runs", "pages", "bands", "decisions", "bodies")
-REBUILT = ("bands", "bodies")
+# The tables of the newest schema.
+TABLES = ("meta", "runs", "pages", "bands", "decisions", "bodies", "texts")
 
 migrations = Migrations("scrapy-simdedup")
 
@@ -70,9 +70,10 @@ def m001_initial(db: Database) -> None:
         )
         """
     )
-    # Few rows are open at a time; these find them, and with them what dead runs left behind.
+    # New rows that are open, which are few; and the runs that met pages last, by which they grow
+    # old, with the visits that are open.
     db.execute("CREATE INDEX pages_open ON pages(run) WHERE confirmed = 0")
-    db.execute("CREATE INDEX pages_visited ON pages(seen) WHERE previous IS NOT NULL")
+    db.execute("CREATE INDEX pages_seen ON pages(seen, previous)")
     db.execute(
         """
         CREATE TABLE bands (
@@ -95,13 +96,15 @@ def m001_initial(db: Database) -> None:
             reason TEXT,
             original TEXT,
             original_page INTEGER,
+            original_removed TEXT,
             distance INTEGER,
             max_distance INTEGER,
             resemblance REAL,
             containment REAL,
             method TEXT,
             nearest TEXT,
-            terms INTEGER
+            terms INTEGER,
+            text BLOB
         )
         """
     )
@@ -121,12 +124,20 @@ def m001_initial(db: Database) -> None:
         ) WITHOUT ROWID
         """
     )
+    db.execute(
+        """
+        CREATE TABLE texts (
+            digest BLOB PRIMARY KEY,
+            text BLOB NOT NULL
+        ) WITHOUT ROWID
+        """
+    )
     db.execute("PRAGMA user_version = 1")
     db.create_view(
         "duplicates",
         """
         SELECT d.url, d.original, d.distance, d.max_distance, d.resemblance, d.containment,
-               d.method, d.kind, d.time, r.spider, d.run
+               d.method, d.kind, d.time, r.spider, d.run, d.original_removed
         FROM decisions d JOIN runs r ON r.id = d.run
         WHERE d.status = 'duplicate'
         """,
@@ -137,7 +148,7 @@ def m001_initial(db: Database) -> None:
         SELECT original, kind, count(DISTINCT url) AS copies, min(time) AS first_copy,
                max(time) AS last_copy
         FROM decisions
-        WHERE status = 'duplicate'
+        WHERE status = 'duplicate' AND original_removed IS NULL
         GROUP BY original, kind
         ORDER BY copies DESC
         """,
@@ -155,6 +166,10 @@ def refuse_foreign(connection: sqlite3.Connection, path: Path) -> None:
         ).fetchone()[0]
     except sqlite3.DatabaseError as error:
         raise unusable(path, error) from error
+    except UnicodeDecodeError:
+        # SQLite's message, which quotes what stands in the place of its schema.
+        malformed = sqlite3.DatabaseError("malformed database schema")
+        raise unusable(path, malformed) from malformed
     if version == 0 and application == APPLICATION_ID and tables:
         # A migration is a transaction: what it makes is there as a whole, with its number.
         raise IndexUnusable(
@@ -174,34 +189,12 @@ def refuse_foreign(connection: sqlite3.Connection, path: Path) -> None:
         )
 
 
-def lacking(connection: sqlite3.Connection) -> dict[str, str]:
-    """Return the tables, indexes, views and columns that the newest schema has and a file lacks.
-
-    Each with the statement that makes it, which is empty where it would be empty of what counts.
-    """
-    fresh = sqlite3.connect(":memory:", isolation_level=None)
-    with closing(fresh):
-        migrate(fresh)
-        there = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
-        found = {}
-        for kind, name, statement in fresh.execute(
-            "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL"
-        ):
-            if name not in there:
-                found[f"{kind} {name}"] = statement if kind != "table" or name in REBUILT else ""
-            elif kind == "table":
-                columns = "SELECT name FROM pragma_table_info(?)"
-                here = {row[0] for row in connection.execute(columns, (name,))}
-                for (column,) in fresh.execute(columns, (name,)):
-                    if column not in here:
-                        found[f"column {name}.{column}"] = ""
-        return found
-
-
-def refuse_incomplete(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise IndexUnusable where a file of the newest schema has lost tables."""
+def refuse_incomplete(
+    connection: sqlite3.Connection, path: Path, needed: Sequence[str] = TABLES
+) -> None:
+    """Raise IndexUnusable where a file of the newest schema has lost tables that are needed."""
     there = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
-    lost = [name for name in TABLES if name not in there]
+    lost = [name for name in needed if name not in there]
     if lost:
         raise IndexUnusable(
             f"{path} is damaged: it has no table {', '.join(lost)}. It was left untouched;"
@@ -225,25 +218,29 @@ def refuse_identity(connection: sqlite3.Connection, path: Path, identity: dict[s
 
     Returns whether the file records one at all.
     """
-    row = connection.execute("SELECT value FROM meta WHERE key = 'identity'").fetchone()
-    if row is None:
+    recorded = recorded_identity(connection, path)
+    if recorded is None:
         return False
-    try:
-        recorded = json.loads(row[0])
-    except ValueError as error:
-        raise IndexUnusable(
-            f"{path} is damaged: its identity cannot be read ({error}). It was left untouched:"
-            " move it aside, or name another file in SIMDEDUP_INDEX."
-        ) from error
-    if recorded != identity:
-        differing = ", ".join(
-            f"{name} {recorded.get(name)!r} where the settings now ask for {identity.get(name)!r}"
-            for name in sorted(recorded.keys() | identity.keys())
-            if recorded.get(name) != identity.get(name)
-        )
+    differing = differences(recorded, identity)
+    if differing:
+        rebuild = ""
+        if any_stored(connection) and all(recorded.get(n) == identity.get(n) for n in FIXED):
+            rebuild = (
+                f", sign its stored texts anew ({rebuild_command(path)}, and -s NAME=VALUE for what"
+                " a spider sets by itself)"
+            )
         raise IndexUnusable(
             f"{path} was written with {differing}: fingerprints would not match. Go back to"
-            " those settings, or start anew: move the file aside, set SIMDEDUP_RESET = True once,"
-            " or name another file in SIMDEDUP_INDEX."
+            f" those settings{rebuild}, or start anew: move the file aside, set SIMDEDUP_RESET ="
+            " True once, or name another file in SIMDEDUP_INDEX."
         )
     return True
+
+
+def differences(recorded: dict[str, Any], identity: dict[str, Any]) -> str:
+    """Say in what the identity that an index records is not that of the settings."""
+    return ", ".join(
+        f"{name} {recorded.get(name)!r} where the settings now ask for {identity.get(name)!r}"
+        for name in sorted(recorded.keys() | identity.keys())
+        if recorded.get(name) != identity.get(name)
+    )

@@ -11,26 +11,30 @@ import logging
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
-from typing import Any
-
-from filelock import FileLock
+from typing import Any, TypeVar
 
 from scrapy_simdedup.index import schema
+from scrapy_simdedup.index.ages import Ages, now
 from scrapy_simdedup.index.bands import Rows
 from scrapy_simdedup.index.bodies import Bodies
 from scrapy_simdedup.index.checkpoint import Checkpointer
 from scrapy_simdedup.index.claims import Claims
 from scrapy_simdedup.index.damage import unusable
-from scrapy_simdedup.index.files import check_usable
+from scrapy_simdedup.index.files import check_usable, opening
 from scrapy_simdedup.index.lookup import Lookup
 from scrapy_simdedup.index.pages import Pages
-from scrapy_simdedup.index.records import Signature
-from scrapy_simdedup.index.runs import RunLock, is_alive
+from scrapy_simdedup.index.records import Orphan, Signature, Subject
+from scrapy_simdedup.index.runs import RunLock, lives
+from scrapy_simdedup.index.store import Memory, Plans, Sight
+from scrapy_simdedup.index.texts import Texts
 from scrapy_simdedup.index.transactions import LOCK_SECONDS, Transactions
+from scrapy_simdedup.index.upkeep import Upkeep
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 # After so many look-ups the size of the index is asked for again; plans need no exact one.
 _ASK_SIZE = 256
@@ -40,16 +44,12 @@ _ASK_SIZE = 256
 _PAGE_BYTES = 2048
 
 
-def now() -> str:
-    """Return the time as the index writes it: UTC, ISO 8601, milliseconds."""
-    return datetime.now(timezone.utc).isoformat(timespec="milliseconds")
-
-
 class SqliteIndex:
     """An open index file, and the run that opened it.
 
     ``rows_of`` turns a signature into the rows to store for it, in band numbers from 1 to
-    ``SPACE_BANDS - 1``. Not thread-safe: whoever owns it calls it from one thread at a time.
+    ``SPACE_BANDS - 1``; ``cache`` is in bytes, ``max_age`` in seconds, 0 for no limit. Not
+    thread-safe: whoever owns it calls it from one thread at a time.
     """
 
     def __init__(
@@ -63,10 +63,12 @@ class SqliteIndex:
         settings: str = "{}",
         versions: str = "{}",
         cache: int = 64 << 20,
+        max_age: float = 0.0,
     ) -> None:
         check_usable(path.absolute(), identity)
         # Where it really lies: beside that is where SQLite and all runs must look.
         self.path = path.resolve()
+        self.place = str(self.path)
         self._lock = RunLock(self.path)
         self._checkpointer = Checkpointer(self.path)
         self._size = self._size_asked = 0
@@ -74,8 +76,8 @@ class SqliteIndex:
             try:
                 self._open(identity, rows_of, cache, undo)
                 with self.write():
-                    self.run = self._begin_run(spider, job, settings, versions)
-                self._look_around(rows_of)
+                    self.run = self.logged = self._begin_run(spider, job, settings, versions)
+                self._look_around(rows_of, max_age)
             except (sqlite3.Error, OSError) as error:
                 raise unusable(self.path, error) from error
             undo.pop_all()
@@ -89,21 +91,24 @@ class SqliteIndex:
         undo: ExitStack,
     ) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.connection = sqlite3.connect(
-            self.path, timeout=LOCK_SECONDS, isolation_level=None, check_same_thread=False
-        )
-        undo.callback(self.connection.close)
-        self._prepare(identity, cache)
+        # Two processes may come to a new file at once, and its tables are made by one of them; and
+        # until this run's own lock is held, nobody may put another file in its place.
+        with opening(self.path):
+            self.connection = sqlite3.connect(
+                self.path, timeout=LOCK_SECONDS, isolation_level=None, check_same_thread=False
+            )
+            undo.callback(self.connection.close)
+            self._prepare(identity, cache)
+            self._lock.acquire()
+            undo.callback(self._lock.release)
         self._lookup = Lookup(self.connection, rows_of)
         #: Return the rows that a method's plan asks for.
         self.find = self._lookup.find
         transactions = Transactions(self.connection, self._lookup.forget)
         #: Run a block as one transaction; join the transactions of a block.
         self.write, self.together = transactions.write, transactions.together
-        self._lock.acquire()
-        undo.callback(self._lock.release)
 
-    def _look_around(self, rows_of: Callable[[Signature], Rows]) -> None:
+    def _look_around(self, rows_of: Callable[[Signature], Rows], max_age: float) -> None:
         #: This run, and those of the same job that it resumes.
         self.job_runs = frozenset(
             row[0]
@@ -113,22 +118,26 @@ class SqliteIndex:
         )
         self.pages = Pages(self.connection, self.run, rows_of)
         self.bodies = Bodies(self.connection)
+        self.texts = Texts(self.connection)
         self.claims = Claims(self.connection, self.run, self.is_alive, self.pages.delete)
+        #: Tell whether what a run met last has grown too old to count.
+        self.is_old = Ages(self.connection, max_age).is_old
+        self.upkeep = Upkeep(
+            self.connection, self.write, self.claims, self.pages.delete, self.is_alive
+        )
         with self.write():
             #: What runs that died left behind, released just now.
             self.reaped = self.claims.reap()
 
     def _prepare(self, identity: dict[str, Any], cache: int) -> None:
         execute = self.connection.execute
-        # Two processes may come to a new file at once; its tables are made by one of them.
-        with FileLock(self.path.with_name(self.path.name + ".lock"), timeout=LOCK_SECONDS):
-            execute(f"PRAGMA page_size = {_PAGE_BYTES}")
-            mode = execute("PRAGMA journal_mode = WAL").fetchone()[0]
-            schema.refuse_foreign(self.connection, self.path)
-            schema.migrate(self.connection)
-            schema.refuse_incomplete(self.connection, self.path)
-            if not schema.refuse_identity(self.connection, self.path, identity):
-                execute("INSERT INTO meta VALUES ('identity', ?)", (json.dumps(identity),))
+        execute(f"PRAGMA page_size = {_PAGE_BYTES}")
+        mode = execute("PRAGMA journal_mode = WAL").fetchone()[0]
+        schema.refuse_foreign(self.connection, self.path)
+        schema.migrate(self.connection)
+        schema.refuse_incomplete(self.connection, self.path)
+        if not schema.refuse_identity(self.connection, self.path, identity):
+            execute("INSERT INTO meta VALUES ('identity', ?)", (json.dumps(identity),))
         if mode != "wal":
             logger.warning(
                 "%s is on a file system without WAL (network share?): SQLite uses %s mode,"
@@ -168,14 +177,35 @@ class SqliteIndex:
             self.connection.close()
             self._lock.release()
 
+    def attempt(self, step: Callable[[], T]) -> T:
+        """Run a step of judging as one transaction, alone with the file."""
+        with self.write():
+            return step()
+
+    def look(self, subject: Subject, plans: Callable[[], Plans]) -> Sight:
+        """Return what judging a subject needs to see, each part read when it is asked for."""
+        return Sight(
+            partial(self.pages.same, subject),
+            lambda: [self.find(subject.space, first, plan) for first, plan in plans()],
+        )
+
+    def recollect(self, subject: Subject, rules: int) -> Memory:
+        """Return what the index knows of a subject's body, each part read when asked for."""
+        return Memory(
+            partial(self.pages.same, subject),
+            partial(self.pages.with_body, subject),
+            partial(self.bodies.decision, subject, rules),
+        )
+
+    def orphaned(self) -> Sequence[Orphan]:
+        """Return no copies: whoever releases a claim marks them himself."""
+        return ()
+
     def is_alive(self, run: int) -> bool:
         """Tell whether a run still runs: it is this one, or its process holds its lock."""
         if run == self.run:
             return True
-        row = self.connection.execute(
-            "SELECT lock, ended FROM runs WHERE id = ?", (run,)
-        ).fetchone()
-        return row is not None and row[1] is None and is_alive(self.path, row[0])
+        return lives(self.connection, self.path, run)
 
     def size(self) -> int:
         """Return about how many rows a band has: the highest page number, a moment ago."""
@@ -185,6 +215,11 @@ class SqliteIndex:
         self._size_asked += 1
         return self._size
 
+    @property
+    def crowded_keys(self) -> int:
+        """How often a look-up of this run left out a key that too many pages share."""
+        return self._lookup.full_keys
+
     def originals(self) -> int:
         """Return how many pages and items the index holds."""
         return int(self.connection.execute("SELECT count(*) FROM pages").fetchone()[0])
@@ -192,12 +227,14 @@ class SqliteIndex:
     def log(self, values: Sequence[Any]) -> int:
         """Append a decision: the values of all columns but id, run and time, in order.
 
-        Returns its number.
+        The last one is the digest of the text, which is noted where that text is stored. Returns
+        the decision's number.
         """
         cursor = self.connection.execute(
             "INSERT INTO decisions (run, time, kind, url, status, reason, original, original_page,"
-            " distance, max_distance, resemblance, containment, method, nearest, terms)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            " distance, max_distance, resemblance, containment, method, nearest, terms, text)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
+            " (SELECT digest FROM texts WHERE digest = ?))",
             (self.run, now(), *values),
         )
         number = cursor.lastrowid

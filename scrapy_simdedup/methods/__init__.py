@@ -30,6 +30,14 @@ GROUPS = {"keywords": tuple(name for name in METHODS if name.startswith("keyword
 _PARTS = dict.fromkeys(method.part_name for method in _ALL)
 FIRST_BAND: dict[str, int] = {name: 16 * (place + 1) for place, name in enumerate(_PARTS)}
 
+# The bands whose keys have 32 bits; those of the others have 64.
+SHORT_BANDS = frozenset(
+    FIRST_BAND[method.part_name] + band
+    for method in _ALL
+    if method.key_bits == 32
+    for band in range(method.bands)
+)
+
 
 def rows_of(methods: Sequence[str]) -> Callable[[Signature], Rows]:
     """Return the function from a signature to the rows that these methods store for it."""

@@ -111,6 +111,14 @@ class Method(Protocol):
     def most_candidates(self) -> int:
         """So many candidates are picked at most."""
 
+    @property
+    def key_bits(self) -> int:
+        """How many bits its keys have: 64, or 32 where all of them are small."""
+
+    @property
+    def range_bits(self) -> int:
+        """How many leading bits of a key the widest ranges of a plan have in common, 1 to 64."""
+
     def sign(self, document: Document) -> bytes:
         """Return the method's part of the signature."""
 

@@ -34,7 +34,7 @@ class Classic(Simhash):
         return next(bits for least, bits in CLASSIC_DISTANCES if terms >= least)
 
     def widest(self, limits: Limits) -> int:
-        """Return the source's limit for short texts."""
+        """Return the limit for a short text."""
         return max(bits for _, bits in CLASSIC_DISTANCES)
 
     def accepts(self, pair: Pair, limits: Limits) -> bool:

@@ -40,6 +40,17 @@ def _digest(text: str) -> bytes:
     return hashlib.md5(text.encode("utf-8"), usedforsecurity=False).digest()[:8]
 
 
+def about_digest(description: str) -> bytes:
+    """Return what stands for a page's description in its part, ``b""`` where it says too little."""
+    text = normalise(description)
+    return _digest(text) if len(text) >= _SHORTEST_DESCRIPTION else b""
+
+
+def with_about(part: bytes, about: bytes) -> bytes:
+    """Return the part of a page with that ``about_digest``, made of the part of its text alone."""
+    return about + part[len(about) : _DIGESTS] + b"\1" + part[_DIGESTS + 1 :] if about else part
+
+
 def abstract(document: Document) -> tuple[str, bool]:
     """Return the page's abstract, and whether it is its meta description."""
     description = normalise(document.description)
@@ -62,6 +73,8 @@ class Keywords:
     bands = 3
     most_rows = most_candidates = 48
     least_shared = 1
+    key_bits = 64
+    range_bits = 64
 
     def __init__(self, rule: int) -> None:
         self._rule = rule

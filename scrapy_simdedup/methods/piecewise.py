@@ -64,6 +64,8 @@ class Piecewise:
     most_rows = 48
     least_shared = 1
     most_candidates = 32
+    key_bits = 32
+    range_bits = 64
 
     def sign(self, document: Document) -> bytes:
         """Return the 64 smallest segment hashes, 32 bits each, after their number."""

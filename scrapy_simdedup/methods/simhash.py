@@ -52,6 +52,8 @@ class Simhash:
     least_shared = 1
     # Of the candidates within the limit the nearest are looked at; more would be one crowd.
     most_candidates = 64
+    key_bits = 64
+    range_bits = 16
 
     def sign(self, document: Document) -> bytes:
         """Return the fingerprint, 8 bytes (or 4), little-endian."""
@@ -77,7 +79,7 @@ class Simhash:
         return limits.distance_for(terms)
 
     def widest(self, limits: Limits) -> int:
-        """Return the limit of those texts that may differ most, in bits."""
+        """Return how many bits a text of any length may differ in."""
         return max(bits for _, bits in limits.distances)
 
     def plan(

@@ -121,6 +121,8 @@ class Sketch:
     most_rows = 48
     least_shared = 2
     most_candidates = 32
+    key_bits = 32
+    range_bits = 64
 
     def sign(self, document: Document) -> bytes:
         """Return header, row keys and tags: 14 + 4 * rows + 2 * tags bytes, 334 at most."""

@@ -14,6 +14,8 @@ import stat
 import tempfile
 import threading
 import warnings
+from collections.abc import Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -22,13 +24,14 @@ import platformdirs
 import xxhash
 
 from scrapy_simdedup.text import fast_segment
+from scrapy_simdedup.text.user_dict import UserDict, Word
 from scrapy_simdedup.text.word_graph import WordGraph
 
 # jieba builds a graph of a whole run at once; a run this long is no sentence.
 _LONGEST_RUN = 4096
 
 _lock = threading.Lock()
-_cut: fast_segment.Cut | None = None
+_cuts: dict[UserDict | None, fast_segment.Cut] = {}
 
 
 def dictionary_digest() -> str:
@@ -61,12 +64,33 @@ def cache_folder() -> Path | None:
     return folder
 
 
-def _load() -> fast_segment.Cut:
-    fast = fast_segment.load(dictionary_digest())
+def _load(user_dict: UserDict | None) -> fast_segment.Cut:
+    if user_dict is not None:
+        tokenizer = _load_jieba()
+        words = _add(tokenizer, user_dict.words())
+        fast = fast_segment.load(dictionary_digest(), words)
+    else:
+        tokenizer = None
+        fast = fast_segment.load(dictionary_digest())
     if fast is not None:
         return fast
-    tokenizer = _load_jieba()
+    tokenizer = tokenizer or _load_jieba()
     return WordGraph(tokenizer.FREQ, tokenizer.total).cut
+
+
+def _add(tokenizer: Any, words: Sequence[Word]) -> fast_segment.Words:
+    """Add words to a tokenizer of jieba's, and return what another one must do to be like it."""
+    before = {word: tokenizer.FREQ.get(word, 0) for word, _ in words}
+    total = tokenizer.total
+    for word, frequency in words:
+        if frequency == 0:
+            # In jieba's own way this would change all tokenizers of the process.
+            tokenizer.FREQ[word] = 0
+        else:
+            tokenizer.add_word(word, frequency)
+    after = {word: tokenizer.FREQ[word] for word in before}
+    surplus = tokenizer.total - total - sum(after.values()) + sum(before.values())
+    return fast_segment.Words(after, surplus, partial(tokenizer.cut, HMM=False))
 
 
 def _load_jieba() -> Any:
@@ -88,19 +112,23 @@ def _load_jieba() -> Any:
     return tokenizer
 
 
-def cut(run: str) -> list[str]:
-    """Segment a run of Han characters as jieba does, HMM off; the dictionary loads once."""
-    global _cut  # noqa: PLW0603  (one dictionary a process)
-    if _cut is None:
+def cut(run: str, user_dict: UserDict | None = None) -> list[str]:
+    """Segment a run of Han characters as jieba does, HMM off.
+
+    By its own dictionary, and a user's on top of it; each loads once. Raises ValueError and
+    OSError where a user dictionary is not what it was when the settings were read.
+    """
+    chosen = _cuts.get(user_dict)
+    if chosen is None:
         with _lock:
-            if _cut is None:
-                _cut = _load()
+            chosen = _cuts.get(user_dict) or _load(user_dict)
+            _cuts[user_dict] = chosen
     terms: list[str] = []
     for start in range(0, len(run), _LONGEST_RUN):
-        terms.extend(_cut(run[start : start + _LONGEST_RUN]))
+        terms.extend(chosen(run[start : start + _LONGEST_RUN]))
     return terms
 
 
 def loaded() -> bool:
-    """Tell whether the dictionary is in memory (it is not before the first Han text)."""
-    return _cut is not None
+    """Tell whether a dictionary is in memory (none is before the first Han text)."""
+    return bool(_cuts)

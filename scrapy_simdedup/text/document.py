@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import numpy.typing as npt
 import xxhash
 
+from scrapy_simdedup.text import chinese
 from scrapy_simdedup.text.normalise import clean, fold
 from scrapy_simdedup.text.segment import segment
+from scrapy_simdedup.text.user_dict import UserDict
 from scrapy_simdedup.text.weigh import weigh
 
 # A text is cut here, in characters, before anything else sees it: a bound on time and memory
@@ -52,13 +54,14 @@ def _distinct(ascending: Hashes) -> Hashes:
 class Shape:
     """What shapes a signature besides the text, and is part of an index's identity.
 
-    ``bits`` of a simhash (32 or 64), the number of ``keywords``, and the path of a frozen IDF
-    table (``""``: jieba's own, for Chinese).
+    ``bits`` of a simhash (32 or 64), the number of ``keywords``, the path of a frozen IDF table
+    (``""``: jieba's own, for Chinese), and a dictionary with which Chinese is cut besides jieba's.
     """
 
     bits: int = 64
     keywords: int = 10
     idf: str = ""
+    user_dict: UserDict | None = None
 
 
 @dataclass(frozen=True)
@@ -78,11 +81,12 @@ class Document:
     @classmethod
     def from_text(cls, text: str, description: str = "", shape: Shape | None = None) -> Document:
         """Normalise, segment and weigh a main text; ``description`` is the page's own summary."""
+        shape = shape or Shape()
         raw = clean(text[:LONGEST_TEXT])
         # Again: a single character may stand for eighteen.
         text = fold(raw)[:LONGEST_TEXT]
-        terms = segment(text)
-        return cls(text, terms, weigh(terms), raw, description, shape or Shape())
+        terms = segment(text, partial(chinese.cut, user_dict=shape.user_dict))
+        return cls(text, terms, weigh(terms), raw, description, shape)
 
     @cached_property
     def digest(self) -> bytes:

@@ -13,10 +13,11 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-# Where a consent notice may be: the words must stand in an id or a class.
-CONSENT = re.compile(
-    r"cookie|consent|gdpr|onetrust|didomi|usercentrics|truste|privacy-?(?:banner|notice|overlay)",
-    re.IGNORECASE,
+from lxml import etree
+
+# Where a consent notice may be: the words, in lower case, must stand in an id or a class.
+_CONSENT = re.compile(
+    r"cookie|consent|gdpr|onetrust|didomi|usercentrics|truste|privacy-?(?:banner|notice|overlay)"
 )
 CONSENT_PLACES = ("div", "section", "aside", "dialog", "form")
 # A container of more characters, or one with an article in it, is no notice.
@@ -32,12 +33,26 @@ _MOSTLY_LINKS = 0.6
 # A piece of text of so many characters is prose, a shorter one belongs to the frame.
 _PROSE = 60
 
+# All text nodes of a tree, those in links, and those that no reader sees.
+_ALL, _LINKED, _HIDDEN = (
+    etree.XPath(f"{where}/text()", smart_strings=False)
+    for where in (
+        "//*",
+        "//a/descendant-or-self::*",
+        f"({'|'.join(f'//{tag}' for tag in _UNREADABLE)})",
+    )
+)
+
+
+def says_consent(*names: str | None) -> bool:
+    """Tell whether an element's id and class are those of a consent notice."""
+    return _CONSENT.search(" ".join(filter(None, names)).lower()) is not None
+
 
 def drop_consent_notices(tree: Any) -> None:
     """Take consent notices out of an lxml tree."""
     for element in list(tree.iter(*CONSENT_PLACES)):
-        names = f"{element.get('id', '')} {element.get('class', '')}"
-        if not CONSENT.search(names) or element.getparent() is None:
+        if not says_consent(element.get("id"), element.get("class")) or element.getparent() is None:
             continue
         if next(element.iter("article", "main", "h1"), None) is not None:
             continue
@@ -79,12 +94,11 @@ def doubt(tree: Any, text: str) -> Doubt:
 
 def _readable(tree: Any) -> tuple[set[str], set[str]]:
     """Return the texts that a reader sees outside of links, and those of the links."""
-    linked = Counter(text for link in tree.iter("a") for text in link.itertext())
-    texts = Counter(tree.itertext())
+    linked = Counter(_LINKED(tree))
+    texts = Counter(_ALL(tree))
     # By number: what stands in a link may stand elsewhere as well.
     texts.subtract(linked)
-    for element in tree.iter(*_UNREADABLE):
-        texts.subtract(filter(None, (element.text, *(child.tail for child in element))))
+    texts.subtract(_HIDDEN(tree))
     pieces = {" ".join(text.split()) for text, count in texts.items() if count > 0}
     return pieces - {""}, {link for link in map(str.strip, linked) if len(link) > 1}
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 from scrapy_simdedup.text.doubt import (
-    CONSENT,
     CONSENT_PLACES,
     LONGEST_NOTICE,
     SURE,
     doubt,
     drop_consent_notices,
+    says_consent,
 )
 from scrapy_simdedup.text.extract import Extract
 from scrapy_simdedup.text.normalise import clean
@@ -32,7 +32,7 @@ _OPTIONS: dict[str, Any] = {
 _DEEPEST = 600
 _TOO_DEEP = " > ".join("*" * _DEEPEST)
 
-# Finds every element that CONSENT finds, and some others, in the time of a glance.
+# Finds every element that ``says_consent`` finds, and some others, in the time of a glance.
 _SOME_NOTICE = "{}:is({})".format(
     f":is({', '.join(CONSENT_PLACES)})",
     ", ".join(
@@ -74,7 +74,7 @@ def fast_extract(html: str) -> Extract:
 def _drop_consent_notices(tree: Any) -> None:
     """Take out what ``drop_consent_notices`` takes out of a tree of lxml's."""
     for element in _some_notices(tree):
-        if not CONSENT.search(f"{element.id or ''} {element.class_name or ''}"):
+        if not says_consent(element.id, element.class_name):
             continue
         if element.query_selector("article, main, h1") is not None:
             continue

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
 
 logger = logging.getLogger(__name__)
 
@@ -20,6 +23,9 @@ _DICTIONARY = "2270ae757ed7d697"
 # jieba adds up the frequencies of the lines, in which one word comes twice with a 3, rjieba those
 # of the words. With another total, cuts that are equally likely would be told apart otherwise.
 _TWICE = ("B超", 6, "n")
+
+# So many of a user's words are cut to see whether rjieba does it as jieba does.
+_TRIED = 1000
 
 # jieba's own block of Han characters, and any other character, which is a term of its own. rjieba
 # knows a larger block, and rounds its sums otherwise where the others stand in it too.
@@ -55,15 +61,32 @@ _PROBES = """
 """
 
 
-def load(dictionary: str) -> Cut | None:
+@dataclass(frozen=True)
+class Words:
+    """Words of a user on top of jieba's dictionary, and how jieba cuts with them.
+
+    ``frequencies`` are those that the words have in jieba's tokenizer by now; its total has grown
+    by ``surplus`` more than the frequencies have.
+    """
+
+    frequencies: Mapping[str, int]
+    surplus: int
+    cut: Callable[[str], Iterable[str]]
+
+
+def load(dictionary: str, words: Words | None = None) -> Cut | None:
     """Return a cutter that answers as jieba does with the HMM off, for runs of Han characters.
 
-    None where rjieba is not installed, and, with a warning, where it would answer otherwise:
-    another version of it may, and so would jieba with a ``dictionary`` of another digest.
+    None where rjieba is not installed, where it cannot take the ``words`` of a user, and, with a
+    warning, where it would answer otherwise: another version of it may, and so would jieba with
+    a ``dictionary`` of another digest.
     """
     try:
         import rjieba
     except ImportError:
+        return None
+    if words and not all(words.frequencies.values()):
+        # To rjieba a word of frequency 0 is still a word.
         return None
     if dictionary != _DICTIONARY:
         logger.warning("rjieba is not used: jieba has another dictionary")
@@ -74,6 +97,8 @@ def load(dictionary: str) -> Cut | None:
         own.add_word(*_TWICE)
         cut = _cutter(own.cut)
         same = all(cut("".join(terms)) == terms for terms in probes())
+        if words:
+            same = same and _add(own, words, cut)
     except Exception as error:
         logger.warning("rjieba is not used: %s: %s", type(error).__name__, error)
         return None
@@ -81,6 +106,16 @@ def load(dictionary: str) -> Cut | None:
         logger.warning("rjieba is not used: this version cuts Chinese otherwise than jieba")
         return None
     return cut
+
+
+def _add(own: Any, words: Words, cut: Cut) -> bool:
+    """Add the words of a user; tell whether they are cut as jieba does."""
+    for word, frequency in words.frequencies.items():
+        own.add_word(word, frequency, "")
+    # A word that no run has makes up for the rest of the total.
+    word, frequency, tag = _TWICE
+    own.add_word(word, frequency + words.surplus, tag)
+    return all(cut(word) == list(words.cut(word)) for word in islice(words.frequencies, _TRIED))
 
 
 def probes() -> list[list[str]]:

@@ -19,7 +19,7 @@ from statistics import median
 
 import xxhash
 
-from scrapy_simdedup.text.document import Document
+from scrapy_simdedup.text.document import Document, Shape
 
 _MAGIC = "scrapy-simdedup idf"
 _MOST_TERMS = 200_000
@@ -86,15 +86,16 @@ def digest(path: str) -> str:
     return xxhash.xxh3_64_hexdigest((Path(path) if path else jieba_file()).read_bytes())
 
 
-def build(texts: Iterable[str], path: Path) -> int:
+def build(texts: Iterable[str], path: Path, shape: Shape | None = None) -> int:
     """Count in how many texts each term stands, write the table, and return their number.
 
+    Of the ``shape`` the user dictionary counts, by which Chinese is cut into terms.
     The most frequent 200,000 terms that stand in at least two texts are kept.
     """
     counts: Counter[str] = Counter()
     total = 0
     for text in texts:
-        document = Document.from_text(text)
+        document = Document.from_text(text, shape=shape)
         if document.terms:
             counts.update(set(document.terms))
             total += 1

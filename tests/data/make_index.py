@@ -19,8 +19,11 @@ from texts import page, story
 
 
 def main(path: Path) -> None:
-    """Keep three pages and an item, refuse three copies, skip a page, leave nothing open."""
-    with Deduplicator(path, spider="news") as dedup:
+    """Keep three pages and an item, refuse three copies, skip a page, leave nothing open.
+
+    With their texts.
+    """
+    with Deduplicator(path, {"SIMDEDUP_STORE_TEXT": True}, spider="news") as dedup:
         for number in (1, 2, 3):
             dedup.check(f"https://a.example/{number}", html=page(story(number)))
         dedup.check("https://b.example/1", text=story(1))

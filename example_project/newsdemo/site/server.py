@@ -42,8 +42,8 @@ def answer(pages: Mapping[str, Page], address: str) -> Page:
 
 
 @contextmanager
-def serve(edition: int = 1) -> Iterator[int]:
-    """Serve an edition on a free local port, which is yielded, until the block ends."""
+def serve(edition: int = 1, port: int = 0) -> Iterator[int]:
+    """Serve an edition on a local port (0: a free one), which is yielded, until the block ends."""
     pages = build(edition)
 
     class Handler(BaseHTTPRequestHandler):
@@ -75,7 +75,7 @@ def serve(edition: int = 1) -> Iterator[int]:
             if with_body:
                 self.wfile.write(page.body)
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
     try:

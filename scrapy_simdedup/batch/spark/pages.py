@@ -16,7 +16,7 @@ from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from scrapy_simdedup import workers
 from scrapy_simdedup.analysis import Analysis, Recipe, Source
-from scrapy_simdedup.batch.read import Record
+from scrapy_simdedup.batch.record import Record
 from scrapy_simdedup.batch.spark.frames import signed, through
 from scrapy_simdedup.config import Config
 from scrapy_simdedup.digests import name_hash

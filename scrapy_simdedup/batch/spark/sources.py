@@ -10,7 +10,8 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from scrapy_simdedup.batch.read import Record, read
+from scrapy_simdedup.batch.read import read
+from scrapy_simdedup.batch.record import Record
 from scrapy_simdedup.batch.spark.pages import of_records, of_table
 from scrapy_simdedup.config import Config
 from scrapy_simdedup.exceptions import SimDedupError

@@ -16,7 +16,7 @@ from scrapy_simdedup.batch.spark.verify import kept
 from scrapy_simdedup.case import Case, Copy, Visit
 from scrapy_simdedup.compare import Compared, Rules, nearest_first
 from scrapy_simdedup.index.records import Subject
-from scrapy_simdedup.judge import verdict_on
+from scrapy_simdedup.judgement import verdict_on
 from scrapy_simdedup.methods.base import Evidence
 from scrapy_simdedup.verdict import Status, Verdict
 

@@ -1,0 +1,1 @@
+"""Two crawlers with one queue (scrapy-redis) and one index of near-duplicates, in one Redis."""

@@ -1,0 +1,1 @@
+"""The spider of the shared demo."""
