@@ -51,7 +51,7 @@ def local_spark() -> Iterator[Any]:
         "spark.log.level": "ERROR",
         "spark.sql.shuffle.partitions": "2",
         # Queries run once each, on few rows: to compile and to mend them takes longer than that.
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import time
 from collections import Counter
@@ -32,10 +33,15 @@ def deduplicate(frame: Any, options: Any = None, **arguments: Any) -> Any:
 
 
 def labelled() -> list[tuple[str, bytes, None]]:
-    """Return the labelled pages, each set as a site; a few made-up ones where there are none."""
+    """Return the labelled pages, each set as a site; a few made-up ones where there are none.
+
+    Of each set the first ones; all of them with ``SIMDEDUP_FULL=1``, which takes minutes.
+    """
+    most = None if os.environ.get("SIMDEDUP_FULL") else 24
     pages = [
         (f"https://{path.parts[-3]}.example/{path.name}", path.read_bytes(), None)
-        for path in sorted(CORPUS.glob("*/pages/*.html"))
+        for folder in sorted(CORPUS.glob("*/pages"))
+        for path in sorted(folder.glob("*.html"))[:most]
     ]
     for at in range(0 if pages else 60):
         text = chinese(at % 12) if at % 3 else reworded(story(at % 5), 0.02 * (at % 7), at)
@@ -101,7 +107,7 @@ def together(sites: list[list[tuple[int, int, int, int]]]) -> list[tuple[str, An
 
 
 @settings(
-    max_examples=4,
+    max_examples=2,
     deadline=None,
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),
@@ -115,26 +121,21 @@ def test_near_copies_chains_and_revisits(spark, tmp_path, sites, options):
     assert by_spark(deduplicate(table(spark, rows), options)) == scanned
 
 
-def test_a_column_gives_the_order(spark, tmp_path):
-    rows = together([[(url, url % 3, url % 2, 0) for url in range(5)] for _ in range(8)])
-    places = list(range(len(rows)))
-    random.Random(5).shuffle(places)
-    frame = spark.createDataFrame(
-        [(rows[place][0], rows[place][2], f"{place:04}") for place in places],
-        "url string, text string, day string",
-    )
-    found = by_spark(deduplicate(frame.repartition(5), order="day"))
-    assert found == by_scan(rows, tmp_path / "i.db", {})
-
-
-def test_one_bad_page_costs_itself_alone(spark, tmp_path):
-    """The extractor raises, and kills its process."""
-    rows = [(f"https://e.example/{n}", page(story(n // 2)), None) for n in range(12)]
+def test_a_column_gives_the_order_and_a_bad_page_costs_itself_alone(spark, tmp_path):
+    """The extractor raises for one page, and kills its process at another."""
+    sites = together([[(url, url % 3, url % 2, 1 + url % 2) for url in range(5)] for _ in range(6)])
+    rows: list[tuple[Any, Any, Any]] = list(sites)
     for number, word in ((1, "explode"), (7, "die")):
         rows[number] = (rows[number][0], page(f"{word} now"), None)
     rows += [(None, "no url", None), ("https://e.example/none", None, None)]
+    places = list(range(len(rows)))
+    random.Random(5).shuffle(places)
+    frame = spark.createDataFrame(
+        [(*rows[place][:2], f"{place:04}") for place in places],
+        "url string, html string, day string",
+    )
     options = {"SIMDEDUP_EXTRACTOR": "spark_extractor.extract_text"}
-    found = by_spark(deduplicate(table(spark, rows), options))
+    found = by_spark(deduplicate(frame.repartition(5), options, order="day"))
     assert [(each["status"], each["reason"]) for each in found[-2:]] == [
         ("skipped", "no-url"),
         ("skipped", "no-field"),
@@ -142,7 +143,8 @@ def test_one_bad_page_costs_itself_alone(spark, tmp_path):
     scanned = by_scan(rows[:-2], tmp_path / "i.db", {**options, "SIMDEDUP_WORKERS": 1})
     assert found[:-2] == scanned
     assert [found[number]["reason"] for number in (1, 7)] == ["RuntimeError", "WorkerDiedError"]
-    assert Counter(each["status"] for each in found)["unique"] == 6
+    statuses = Counter(each["status"] for each in found)
+    assert min(statuses["unique"], statuses["duplicate"]) > 5
 
 
 # Crowds
@@ -177,7 +179,7 @@ def test_small_crowds_decide_as_no_crowds_do(spark, tmp_path, monkeypatch):
     pick = random.Random(3)
     sites = [
         [(pick.randrange(20), pick.choice((0, 0, 4)), pick.randrange(2), 0) for _ in range(16)]
-        for _ in range(5)
+        for _ in range(3)
     ]
     rows, options = together(sites), {"SIMDEDUP_SCOPE": "site"}
     scanned = by_scan(rows, tmp_path / "i.db", options)
@@ -193,7 +195,7 @@ def test_full_keys_are_counted(spark, tmp_path):
     words = story(4, 60)
     rows = [
         (f"https://shop.example/{n}", None, f"{words} Model {n * 7919} costs {n * 104729} crowns.")
-        for n in range(120)
+        for n in range(60)
     ]
     options = {"SIMDEDUP_NUMBERS": 0.6}
     found = deduplicate(table(spark, rows), options)

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from scrapy.cmdline import execute
 
+from archives import compressed, response
 from scrapy_simdedup import IndexUnusable
 from scrapy_simdedup.batch import load as loading
 from scrapy_simdedup.batch.load import load
@@ -74,23 +75,23 @@ def kept(index: Path) -> list[tuple[Any, ...]]:
     """Return all that a file holds of its pages, whatever their numbers are."""
     found = table(
         index,
-        "SELECT url, space, confirmed, identities, body, digest, terms, visits, signature, id"
-        " FROM pages ORDER BY id",
+        "SELECT url, space, run, confirmed, identities, body, digest, terms, seen, previous,"
+        " visits, signature, id FROM pages ORDER BY id",
     )
     place = {number: at for at, (*_, number) in enumerate(found)}
     bands = Counter(
         (place[page], band, key) for band, key, page in table(index, "SELECT * FROM bands")
     )
     rows = [(*row[:-2], dict(unpack(row[-2]))) for row in found]
-    return [rows, sorted(bands.items())]
+    return [rows, sorted(bands.items()), table(index, "SELECT * FROM texts ORDER BY digest")]
 
 
 def logged(index: Path) -> list[tuple[Any, ...]]:
     found = table(
         index,
-        "SELECT d.url, d.status, d.reason, d.original, d.distance, d.max_distance, d.resemblance,"
-        " d.containment, d.method, d.nearest, d.terms, p.url FROM decisions d"
-        " LEFT JOIN pages p ON p.id = d.original_page ORDER BY d.id",
+        "SELECT d.run, d.kind, d.url, d.status, d.reason, d.original, d.original_removed,"
+        " d.distance, d.max_distance, d.resemblance, d.containment, d.method, d.nearest, d.terms, d.text, p.url"
+        " FROM decisions d LEFT JOIN pages p ON p.id = d.original_page ORDER BY d.id",
     )
     bodies = table(
         index,
@@ -101,32 +102,54 @@ def logged(index: Path) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("form", ["parquet", "jsonl"])
-def test_a_crawl_continues_from_an_archive(run, tmp_path, form):
+def test_a_crawl_continues_from_an_archive(run, spark, tmp_path, form):
     """The index is the one that a scan would have made, and the next scan finds the same."""
     rows = pages()
     archive, later = rows[:45], rows[45:] + rows[:8]
-    write_lines(tmp_path / "a.jsonl.gz", archive[:20])
-    write_lines(tmp_path / "b.jsonl", archive[20:])
     result, index, other = tmp_path / "result", tmp_path / "loaded.db", tmp_path / "scanned.db"
-    inputs = [tmp_path / "a.jsonl.gz", tmp_path / "b.jsonl"]
-    code, told = run("spark", "--input", *inputs, "--output", result, "--output-format", form)
+    settings: dict[str, str] = {}
+    if form == "parquet":
+        # Columns of other names, in an order of their own.
+        days = [(url, html, text, day) for day, (url, html, text) in enumerate(archive)]
+        frame = spark.createDataFrame(
+            days[::-1], "address string, html string, main string, day int"
+        )
+        frame.coalesce(1).write.parquet(str(tmp_path / "pages"))
+        inputs = [tmp_path / "pages", "--url", "address", "--text", "main", "--order", "day"]
+    else:
+        write_lines(tmp_path / "a.jsonl.gz", archive[:20])
+        write_lines(tmp_path / "b.jsonl", archive[20:])
+        inputs = [tmp_path / "a.jsonl.gz", tmp_path / "b.jsonl"]
+        (tmp_path / "words.txt").write_text("\u706f\u5854\u5b88\u671b\u8005 9\n", encoding="utf-8")
+        settings = {
+            "SIMDEDUP_STORE_TEXT": "1",
+            "SIMDEDUP_USER_DICT": str(tmp_path / "words.txt"),
+            "SIMDEDUP_MAX_AGE": "30d",
+        }
+    asked = [word for pair in settings.items() for word in ("-s", "=".join(pair))]
+    code, told = run(
+        *("spark", "--input", *inputs, "--output", result, "--output-format", form, *asked)
+    )
     assert code == 0, told
     assert told.startswith("45 pages: ")
-    assert decisions(result) == by_scan(archive, other, {})
+    assert decisions(result) == by_scan(archive, other, settings)
     code, told = run("load", "--input", result, "--index", index)
-    assert code == 0, told
-    assert "45 decisions" in told
+    assert (code, "45 decisions" in told) == (0, True), told
     assert kept(index) == kept(other)
+    assert bool(kept(index)[2]) == bool(settings)
     assert logged(index) == logged(other)
-    assert table(index, "SELECT spider, status FROM runs") == [("spark", "finished")]
+    runs = "SELECT spider, status, settings FROM runs"
+    ((spider, status, told),) = table(index, runs)
+    assert (spider, status) == ("spark", "finished")
+    assert set(settings) <= set(json.loads(told))
     assert not wrong(checked(index))
-    assert by_scan(later, index, {}) == by_scan(later, other, {})
+    assert by_scan(later, index, settings) == by_scan(later, other, settings)
     assert kept(index) == kept(other)
     assert sorted(path.name for path in tmp_path.glob("loaded*")) == ["loaded.db", "loaded.db.lock"]
 
 
-def test_what_spark_reads(run, spark, tmp_path):
-    """Folders of pages as scan reads them, and Parquet with columns of other names."""
+def test_what_spark_reads(run, tmp_path):
+    """Folders of pages as scan reads them; what is not there, or is there already, is told."""
     site = tmp_path / "site"
     (site / "b").mkdir(parents=True)
     (site / "a.html").write_text(page(story(1)), encoding="utf-8")
@@ -138,59 +161,42 @@ def test_what_spark_reads(run, spark, tmp_path):
         simdedup(tmp_path, "scan", "site", "--index", "i.db", "--output", "o.jsonl").returncode == 0
     )
     code, told = run("spark", "--input", site, "--output", tmp_path / "r")
-    assert (code, told) == (0, "5 pages: 2 duplicate, 2 skipped, 1 unique, in 2 rounds\n")
+    assert (code, told) == (0, "5 pages: 2 duplicate, 2 skipped, 1 unique; in 2 rounds\n")
     assert decisions(tmp_path / "r") == lines((tmp_path / "o.jsonl").read_bytes())
-
-    rows = [("u2", page(story(2)).encode(), 2), ("u1", page(story(2), "Other").encode(), 1)]
-    frame = spark.createDataFrame(rows, "address string, body binary, day int").coalesce(1)
-    frame.write.parquet(str(tmp_path / "pages"))
-    names = ["--url", "address", "--html", "body"]
-    folder = ["--input", tmp_path / "pages", "--output"]
-    assert run("spark", *folder, tmp_path / "p", *names, "--order", "day")[0] == 0
-    assert [(each["url"], each["status"]) for each in decisions(tmp_path / "p")] == [
-        ("u1", "unique"),
-        ("u2", "duplicate"),
-    ]
-    code, told = run("spark", *folder, tmp_path / "q", "--order", "day")
-    assert code == 1
-    assert "has no column url; it has address, body, day" in told
-    assert not (tmp_path / "q").exists()
-    code, told = run("spark", *folder, tmp_path / "p", *names)
-    assert (code, "is there already" in told) == (1, True)
+    table = tmp_path / "r" / "decisions"
     for asked, message in (
+        (["--input", site, "--output", tmp_path / "r"], "is there already"),
         (["--input", tmp_path / "nothing"], "there is no"),
         (["--input", site, "--format", "warc"], "there are no warc files"),
+        (["--input", table, "--order", "day"], "has no column day; it has order"),
+        (["--input", table, "--text", "none"], "has no column html or none"),
+        (["--input", table], "the column text is binary"),
+        (["--input", site, "--rounds", "0"], "--rounds is at least 1"),
+        (["--input", site, "--conf", "spark.x"], "--conf takes NAME=VALUE"),
     ):
-        code, told = run("spark", *asked, "--output", tmp_path / "q")
-        assert (code, message in told) == (1, True), told
+        output = [] if "--output" in asked else ["--output", tmp_path / "q"]
+        code, told = run("spark", *asked, *output)
+        assert (code in (1, 2), message in told) == (True, True), told
+        assert not (tmp_path / "q").exists()
 
 
 def test_web_archives(run, tmp_path):
-    """The reader of scan, by its own name; several files in a folder, in the order of names."""
-    pytest.importorskip("scrapy_simdedup.batch.warc")
-    from io import BytesIO
-
-    from warcio.statusandheaders import StatusAndHeaders
-    from warcio.warcwriter import WARCWriter
-
+    """The reader of scan; several files in a folder, in the order of their names."""
     archive = tmp_path / "archive"
     archive.mkdir()
-    for name, urls in (("2.warc.gz", ["c", "d"]), ("1.warc", ["a", "b"])):
-        with (archive / name).open("wb") as out:
-            writer = WARCWriter(out, gzip=name.endswith("gz"))
-            for url in urls:
-                html = page(story(ord(url) // 2)).encode()
-                headers = StatusAndHeaders("200 OK", [("Content-Type", "text/html")])
-                writer.write_record(
-                    writer.create_warc_record(
-                        f"https://a.example/{url}", "response", BytesIO(html), http_headers=headers
-                    )
-                )
+    for name, urls in (("2.warc.gz", "cd"), ("1.warc.gz", "ab")):
+        responses = [
+            response(f"https://a.example/{url}", page(story(ord(url) // 2)).encode())
+            for url in urls
+        ]
+        (archive / name).write_bytes(compressed(responses))
     code, told = run(
         "spark", "--input", archive, "--format", "warc", "--output", tmp_path / "result"
     )
     assert code == 0, told
-    ran = simdedup(tmp_path, "scan", archive / "1.warc", archive / "2.warc.gz", "--index", "i.db")
+    ran = simdedup(
+        tmp_path, "scan", archive / "1.warc.gz", archive / "2.warc.gz", "--index", "i.db"
+    )
     assert decisions(tmp_path / "result") == lines(ran.stdout)
 
 
@@ -230,7 +236,7 @@ def written(folder: Path, count: int = 3) -> Path:
                 "body": None,
                 **dict.fromkeys(["reason", "original", "original_page", "distance"]),
                 **dict.fromkeys(["max_distance", "resemblance", "containment"]),
-                **dict.fromkeys(["method", "nearest"]),
+                **dict.fromkeys(["method", "nearest", "text"]),
             }
         )
     for name, each in rows.items():
@@ -246,6 +252,7 @@ def written(folder: Path, count: int = 3) -> Path:
         "versions": {},
         "pages": {"unique": count},
         "originals": count,
+        "texts": 0,
         "rounds": 1,
         "full_keys": 0,
     }
@@ -293,7 +300,7 @@ def test_a_killed_load(tmp_path):
     assert (tmp_path / "i.db.part").exists()
     assert not (tmp_path / "i.db").exists()
     ran = simdedup(tmp_path, "load", "--input", "result", "--index", "i.db")
-    assert (ran.returncode, ran.stderr) == (0, "40 originals, 40 decisions\n")
+    assert (ran.returncode, ran.stderr) == (0, "40 originals, 40 decisions: i.db\n")
     assert not wrong(checked(tmp_path / "i.db"))
 
 
@@ -303,6 +310,17 @@ def test_what_load_refuses(tmp_path):
     with pytest.raises(IndexUnusable, match=r"there\.db is there already"):
         load(Result(result), tmp_path / "there.db", print)
     assert (tmp_path / "there.db").read_bytes() == b"mine"
+    (part,) = (result / "decisions").iterdir()
+    data = part.read_bytes()
+    part.write_bytes(data[:-20])
+    ran = simdedup(tmp_path, "load", "--input", result, "--index", "i.db")
+    assert (ran.returncode, "cannot be read" in ran.stderr) == (1, True)
+    part.unlink()
+    ran = simdedup(tmp_path, "load", "--input", result, "--index", "i.db")
+    assert (ran.returncode, "holds 0 rows, and had 3" in ran.stderr) == (1, True)
+    part.write_bytes(data)
+    ran = simdedup(tmp_path, "load", "--input", result, "--index", "there.db/i.db")
+    assert (ran.returncode, "Traceback" in ran.stderr) == (1, False)
     about = result / "about" / "part-00000.txt"
     about.write_text(about.read_text().replace('"layout": 1', '"layout": 9'))
     ran = simdedup(tmp_path, "load", "--input", result, "--index", "i.db")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -17,6 +17,7 @@ from filelock import FileLock, Timeout
 from scrapy_simdedup.batch.result import Result
 from scrapy_simdedup.exceptions import IndexUnusable
 from scrapy_simdedup.index.ages import now
+from scrapy_simdedup.index.damage import unusable
 from scrapy_simdedup.index.pages import implied_rows
 from scrapy_simdedup.index.records import unpack
 from scrapy_simdedup.index.sqlite import SqliteIndex
@@ -34,8 +35,8 @@ _PAGE = (
 )
 _DECISION = (
     "INSERT INTO decisions (id, run, time, kind, url, status, reason, original, original_page,"
-    " distance, max_distance, resemblance, containment, method, nearest, terms)"
-    " VALUES (?, ?, ?, 'page', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " distance, max_distance, resemblance, containment, method, nearest, terms, text)"
+    " VALUES (?, ?, ?, 'page', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _BODY = (
     "INSERT INTO bodies VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET decision = excluded.decision"
@@ -54,12 +55,13 @@ def load(result: Result, index: Path, done: Callable[[int], object]) -> Loaded:
     """Make an index of a result; ``done`` is called with the number of rows, now and then.
 
     The file has its name only when it is whole: a load that is stopped leaves a ``.part`` file,
-    which the next one begins anew. Raises IndexUnusable where a file of that name is there.
+    which the next one begins anew. Raises IndexUnusable where a file of that name is there or
+    none can be made, and ResultUnusable where the result is not whole.
     """
     index = index.absolute()
-    index.parent.mkdir(parents=True, exist_ok=True)
     part = index.with_name(f"{index.name}.part")
     try:
+        index.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(part.with_name(f"{part.name}.load"), timeout=0):
             _refuse_existing(index)
             _remove(part)
@@ -68,6 +70,8 @@ def load(result: Result, index: Path, done: Callable[[int], object]) -> Loaded:
             return loaded
     except Timeout:
         raise IndexUnusable(f"another load is making {index}") from None
+    except (sqlite3.Error, OSError) as error:
+        raise unusable(index, error) from error
 
 
 def _refuse_existing(index: Path) -> None:
@@ -101,27 +105,16 @@ def _fill(result: Result, part: Path, done: Callable[[int], object]) -> Loaded:
     loader = _Loader(store, about["rules"], rows)
     ended = "failed"
     try:
-        originals = _each(store, result.rows("originals"), loader.originals, done)
-        decisions = _each(store, result.rows("decisions"), loader.decisions, done)
+        for name, insert in loader.inserts.items():
+            rows_read = result.rows(name)
+            while chunk := list(islice(rows_read, _CHUNK)):
+                with store.write():
+                    insert(chunk)
+                done(len(chunk))
         ended = "finished"
     finally:
         store.close(ended)
-    return Loaded(originals, decisions)
-
-
-def _each(
-    store: SqliteIndex,
-    rows: Iterator[dict[str, Any]],
-    insert: Callable[[list[dict[str, Any]]], None],
-    done: Callable[[int], object],
-) -> int:
-    count = 0
-    while chunk := list(islice(rows, _CHUNK)):
-        with store.write():
-            insert(chunk)
-        count += len(chunk)
-        done(len(chunk))
-    return count
+    return Loaded(result.counts["originals"], result.counts["decisions"])
 
 
 class _Loader:
@@ -133,6 +126,17 @@ class _Loader:
         self._rules = rules
         self._rows = rows
         self._decision = 0
+        #: What inserts the rows of each table of a result.
+        self.inserts = {
+            "texts": self.texts,
+            "originals": self.originals,
+            "decisions": self.decisions,
+        }
+
+    def texts(self, chunk: list[dict[str, Any]]) -> None:
+        """Insert main texts, as they were packed."""
+        rows = sorted((row["digest"], row["text"]) for row in chunk)
+        self._many("INSERT INTO texts VALUES (?, ?)", rows)
 
     def originals(self, chunk: list[dict[str, Any]]) -> None:
         """Insert pages and their rows; these in the order of the table, which is fast."""
@@ -177,7 +181,7 @@ class _Loader:
             *(number, self._run, time, row["url"], row["status"], row["reason"]),
             *(row["original"], row["original_page"], row["distance"], row["max_distance"]),
             *(row["resemblance"], row["containment"], row["method"], row["nearest"]),
-            row["terms"],
+            *(row["terms"], row["text"]),
         )
 
 

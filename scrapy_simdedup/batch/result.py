@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ LAYOUT = 1
 # Rows that are read at a time.
 _CHUNK = 5_000
 
-_BINARY = ("body", "digest", "signature")
+_BINARY = ("body", "digest", "signature", "text")
 
 
 class ResultUnusable(SimDedupError):
@@ -39,20 +40,45 @@ class Result:
                 f"{folder} is no result of scrapy simdedup spark, or the job did not end: it has no"
                 f" {ABOUT}"
             )
-        self.about: dict[str, Any] = json.loads(text)
-        if self.about["layout"] != LAYOUT:
+        try:
+            self.about: dict[str, Any] = json.loads(text)
+            layout = self.about["layout"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise ResultUnusable(f"{folder} has an {ABOUT} that cannot be read") from error
+        if layout != LAYOUT:
             raise ResultUnusable(
-                f"{folder} has layout {self.about['layout']}, this scrapy-simdedup reads {LAYOUT}"
+                f"{folder} has layout {layout}, this scrapy-simdedup reads {LAYOUT}"
             )
+        #: How many rows each table has.
+        self.counts = {
+            "texts": int(self.about["texts"]),
+            "originals": int(self.about["originals"]),
+            "decisions": sum(self.about["pages"].values()),
+        }
 
     def __len__(self) -> int:
-        return int(self.about["originals"] + sum(self.about["pages"].values()))
+        return sum(self.counts.values())
 
     def rows(self, name: str) -> Iterator[dict[str, Any]]:
-        """Return the rows of one of the result's tables, in order."""
+        """Return the rows of one of the result's tables, in order.
+
+        Raises ResultUnusable, at the end where there are not as many as there were.
+        """
         read = _parquet if self.about["format"] == "parquet" else _lines
+        count = 0
         for path in sorted((self._folder / name).glob("part-*")):
-            yield from read(path)
+            try:
+                for row in read(path):
+                    count += 1
+                    yield row
+            # PyArrow's own errors are among them.
+            except (OSError, EOFError, ValueError, zlib.error) as error:
+                raise ResultUnusable(f"{path} cannot be read: {error}") from error
+        if count != self.counts[name]:
+            raise ResultUnusable(
+                f"{self._folder / name} holds {count} rows, and had {self.counts[name]}: files of"
+                " it are missing"
+            )
 
 
 def _parquet(path: Path) -> Iterator[dict[str, Any]]:

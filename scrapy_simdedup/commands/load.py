@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
 from scrapy_simdedup.commands.options import add_index
+from scrapy_simdedup.commands.progress import progress
+from scrapy_simdedup.commands.screen import say
 
 
 def add_parser(subcommands: Any) -> None:
@@ -28,12 +29,10 @@ def add_parser(subcommands: Any) -> None:
 
 def run(opts: argparse.Namespace, _: Any) -> None:
     """Load the result. Raises ResultUnusable and IndexUnusable."""
-    from tqdm import tqdm
-
     from scrapy_simdedup.batch.load import load
     from scrapy_simdedup.batch.result import Result
 
     result = Result(opts.result)
-    with tqdm(total=len(result), unit=" rows", disable=None) as progress:
-        loaded = load(result, opts.index, progress.update)
-    print(f"{loaded.originals} originals, {loaded.decisions} decisions", file=sys.stderr)
+    with progress("load", len(result)) as step:
+        loaded = load(result, opts.index, step)
+    say(f"{loaded.originals:,} originals, {loaded.decisions:,} decisions: {opts.index}")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Any
 
 from scrapy.exceptions import UsageError
 
 from scrapy_simdedup.commands.options import add_set, config_of
+from scrapy_simdedup.commands.screen import listed, say
 
 
 def add_parser(subcommands: Any) -> None:
@@ -80,14 +80,11 @@ def run(opts: argparse.Namespace, settings: Any) -> None:
         pages = analysed(spark, opts.inputs, opts.format, columns, config)
         found = of_analysed(pages, config, opts.rounds)
         counts = results.write(found, opts.output, opts.output_format, components=opts.components)
-    told = ", ".join(f"{number} {status}" for status, number in counts.most_common())
-    print(
-        f"{sum(counts.values())} pages: {told or 'none'}, in {found.rounds} rounds",
-        file=sys.stderr,
-    )
+    total = counts.total()
+    told = f"{total:,} page{'' if total == 1 else 's'}: {listed(counts) or 'none'}"
+    say(f"{told}; in {found.rounds} rounds")
     if found.full_keys:
-        print(
-            f"{found.full_keys} keys have more originals than are looked at: there, scan might"
-            " have decided otherwise",
-            file=sys.stderr,
+        say(
+            f"{found.full_keys:,} keys have more originals than are looked at: there, scan might"
+            " have decided otherwise"
         )

@@ -30,7 +30,8 @@ class Deduplicated:
 
     ``decisions`` has a row for each page, in order, with the fields of ``scan`` and some more;
     ``originals`` the pages that an index would hold now, with their signatures; ``clusters``
-    the originals that have copies. ``rounds`` is how many it took. ``full_keys`` counts the
+    the originals that have copies; ``texts`` the main texts by their digests, if the settings
+    say that texts are stored, else None. ``rounds`` is how many it took. ``full_keys`` counts the
     buckets of which not all kept texts were looked at: while it is 0, the decisions are those of
     ``scan``.
     """
@@ -38,6 +39,7 @@ class Deduplicated:
     decisions: DataFrame
     originals: DataFrame
     clusters: DataFrame
+    texts: DataFrame | None
     config: Config
     rounds: int
     full_keys: int
@@ -81,11 +83,12 @@ def of_analysed(analysed: DataFrame, config: Config, rounds: int = ROUNDS) -> De
     found = Rounds(collapsed.texts, proposed, rules, rounds).run(collapsed.judged)
     met = settled(meetings(collapsed.judged, found, rules))
     numbers = outcome.numbered(found.kept)
-    decided = settled(outcome.decisions(collapsed.all, met, verdicts(met, rules), numbers))
+    decided = settled(outcome.decisions(collapsed.all, met, verdicts(met, rules), numbers, config))
     return Deduplicated(
         decided,
         outcome.originals(met, collapsed.texts, numbers),
         clusters.clusters(decided),
+        collapsed.stored if config.store_text else None,
         config,
         found.rounds,
         proposed.crowds.full(found.kept) if proposed.crowds else 0,

@@ -10,13 +10,14 @@ from pyspark.sql import functions as F
 
 from scrapy_simdedup.batch.spark.frames import NEVER, settled, through
 from scrapy_simdedup.batch.spark.timeline import rows_of
+from scrapy_simdedup.config import Config
 from scrapy_simdedup.guards import rest
-from scrapy_simdedup.index.records import pack, unpack
+from scrapy_simdedup.index.records import ABOUT, pack, unpack
 
 DECISION = (
     *("order", "url", "status", "original", "distance", "resemblance", "method", "reason"),
     *("containment", "max_distance", "nearest", "changed", "terms", "page", "original_page"),
-    *("space", "body"),
+    *("space", "body", "text"),
 )
 ORIGINAL = (
     *("page", "order", "url", "space", "identity", "body", "digest", "terms", "visits"),
@@ -32,9 +33,13 @@ def numbered(kept: DataFrame) -> DataFrame:
 
 
 def decisions(
-    told: DataFrame, meetings: DataFrame, verdicts: DataFrame, numbers: DataFrame
+    told: DataFrame,
+    meetings: DataFrame,
+    verdicts: DataFrame,
+    numbers: DataFrame,
+    config: Config,
 ) -> DataFrame:
-    """Return a decision for each page, in their order."""
+    """Return a decision for each page, in their order; ``text`` is the digest of a stored text."""
     judged = verdicts.join(meetings.select("order", "rest", "doubt"), "order").join(
         _near(meetings, verdicts), "order", "left"
     )
@@ -57,6 +62,7 @@ def decisions(
         .withColumn("status", F.coalesce("status", "unjudged"))
         .withColumn("reason", F.coalesce("doubt", "why"))
         .withColumn("changed", F.coalesce("changed", F.lit(False)))
+        .withColumn("text", F.when(F.lit(config.store_text), F.col("digest")))
         .select(*DECISION)
         .orderBy("order")
     )
@@ -109,7 +115,7 @@ def originals(meetings: DataFrame, texts: DataFrame, numbers: DataFrame) -> Data
         meetings.where("row IS NOT NULL")
         .groupBy("row")
         .agg(
-            F.max_by(F.struct("body", "rest", "doubt"), "order").alias("now"),
+            F.max_by(F.struct("body", "rest", "doubt", "about"), "order").alias("now"),
             F.count("*").alias("visits"),
         )
     )
@@ -131,4 +137,6 @@ def _whole(rows: Iterator[Row]) -> Iterable[tuple[Any, ...]]:
         parts = {**unpack(bytes(signature)), "rest": bytes(now["rest"])}
         if now["doubt"]:
             parts["doubt"] = now["doubt"].encode("ascii")
+        if now["about"] is not None:
+            parts[ABOUT] = bytes(now["about"])
         yield *named, now["body"], digest, terms, visits, pack(parts)

@@ -20,16 +20,18 @@ from scrapy_simdedup.batch.record import Record
 from scrapy_simdedup.batch.spark.frames import signed, through
 from scrapy_simdedup.config import Config
 from scrapy_simdedup.digests import name_hash
-from scrapy_simdedup.index.records import OF_MARKUP, Signature, pack
+from scrapy_simdedup.index.records import ABOUT, OF_MARKUP, Signature, pack
 from scrapy_simdedup.sites import space_of, stored_url
 from scrapy_simdedup.verdict import Verdict
 
 # Beside ``place``, which is what the given order is by. A page without ``sameness`` was not
 # analysed, or has too little text: ``status`` and ``reason`` say which. Pages of one sameness
-# have all in common that methods compare.
+# have all in common that methods compare. ``about`` and ``packed``, the main text, are there
+# where texts are stored.
 SCHEMA = (
     "url string, identity long, space long, body binary, status string, reason string, terms int,"
-    " sameness binary, digest binary, signature binary, shingles binary, rest binary, doubt string"
+    " digest binary, packed binary, sameness binary, signature binary, shingles binary,"
+    " rest binary, doubt string, about binary"
 )
 
 # Pages that are analysed ahead of the one that is handed on, and bodies that are remembered.
@@ -161,16 +163,17 @@ class _Analyser:
                 verdict = workers.verdict_on_failure(error)
         if analysis is None:
             # Nothing was found out about the body: were it to come again, it would be tried again.
-            return (*named, b"", verdict.status, verdict.reason, *[None] * 7)
+            return (*named, b"", verdict.status, verdict.reason, *[None] * 9)
+        text = (analysis.terms, analysis.digest, analysis.text)
         if analysis.reason:
-            told = ("skipped", analysis.reason, analysis.terms, *[None] * 6)
-            return (*named, page.body, *told)
-        core = {k: part for k, part in analysis.signature.items() if k not in OF_MARKUP}
+            return (*named, page.body, "skipped", analysis.reason, *text, *[None] * 6)
+        around = (*OF_MARKUP, ABOUT)
+        core = {k: part for k, part in analysis.signature.items() if k not in around}
         return (
-            *(*named, page.body, None, None, analysis.terms),
-            *(_sameness(named[-1], analysis.digest, core), analysis.digest, pack(core)),
+            *(*named, page.body, None, None, *text),
+            *(_sameness(named[-1], analysis.digest, core), pack(core)),
             analysis.shingles.astype("<u8").tobytes(),
-            *(analysis.signature["rest"], analysis.doubt),
+            *(analysis.signature["rest"], analysis.doubt, analysis.signature.get(ABOUT)),
         )
 
 

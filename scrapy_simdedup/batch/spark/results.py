@@ -36,6 +36,8 @@ def write(found: Deduplicated, output: str, form: str, *, components: bool) -> C
     _write(found.decisions, output, "decisions", form)
     _write(found.originals, output, "originals", form)
     _write(found.clusters, output, "clusters", form)
+    if found.texts is not None:
+        _write(found.texts, output, "texts", form)
     if components:
         _write(found.components(), output, "components", form)
     counted = found.decisions.groupBy("status").count().orderBy("status").collect()
@@ -50,6 +52,7 @@ def write(found: Deduplicated, output: str, form: str, *, components: bool) -> C
         "versions": versions(),
         "pages": counts,
         "originals": found.originals.count(),
+        "texts": 0 if found.texts is None else found.texts.count(),
         "rounds": found.rounds,
         "full_keys": found.full_keys,
     }

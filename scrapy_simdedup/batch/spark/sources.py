@@ -42,7 +42,11 @@ def analysed(
     if form is None and any(_is_parquet(path) for path in paths):
         form = "parquet"
     if form == "parquet":
-        return of_table(_table(spark, paths, columns), config, "asked")
+        table = _table(spark, paths, columns)
+        try:
+            return of_table(table, config, "asked")
+        except ValueError as error:
+            raise InputUnusable(f"{', '.join(paths)}: {error}") from None
     files = [each for path in paths for each in _files(path, form)]
     if not files:
         raise InputUnusable(f"there are no {form or ''} files in {', '.join(paths)}")

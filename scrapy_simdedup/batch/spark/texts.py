@@ -9,7 +9,10 @@ from pyspark.sql import functions as F
 
 from scrapy_simdedup.batch.spark.frames import settled
 
-_OF_PAGE = ("order", "url", "identity", "space", "body", "terms", "digest", "rest", "doubt")
+_OF_PAGE = (
+    *("order", "url", "identity", "space", "body", "terms", "digest"),
+    *("rest", "doubt", "about"),
+)
 _OF_TEXT = ("space", "digest", "terms", "signature", "shingles")
 
 
@@ -19,11 +22,13 @@ class Collapsed:
 
     A text's number, ``text``, is the place in the order of its first page; ``last`` is that of
     its last page, ``pages`` how many it has. ``again`` marks pages whose identity others have.
+    ``stored`` are packed texts by their digests, those that came first, if they are wanted.
     """
 
     all: DataFrame
     judged: DataFrame
     texts: DataFrame
+    stored: DataFrame
 
 
 def collapse(analysed: DataFrame) -> Collapsed:
@@ -35,7 +40,7 @@ def collapse(analysed: DataFrame) -> Collapsed:
         number = F.monotonically_increasing_id()
         analysed = settled(analysed.orderBy("place").select(number.alias("order"), "*"))
     # What is large is read once more, for the texts, and is then let go.
-    narrow = settled(analysed.drop("place", "signature", "shingles"))
+    narrow = settled(analysed.drop("place", "signature", "shingles", "packed"))
     judged = narrow.where("sameness IS NOT NULL")
     same = settled(
         judged.groupBy("sameness").agg(
@@ -52,5 +57,10 @@ def collapse(analysed: DataFrame) -> Collapsed:
     texts = same.drop("sameness").join(
         analysed.select(F.col("order").alias("text"), *_OF_TEXT), "text"
     )
-    told = narrow.select("order", "url", "space", "body", "status", "reason", "terms")
-    return Collapsed(told, settled(pages), settled(texts))
+    told = narrow.select("order", "url", "space", "body", "status", "reason", "terms", "digest")
+    stored = (
+        analysed.where("packed IS NOT NULL")
+        .groupBy("digest")
+        .agg(F.min_by("packed", "order").alias("text"))
+    )
+    return Collapsed(told, settled(pages), settled(texts), stored)
