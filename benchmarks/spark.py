@@ -26,7 +26,7 @@ from spark_log import from_log
 from spark_skew import skewed
 
 from scrapy_simdedup import Deduplicator
-from scrapy_simdedup.batch.read import Record
+from scrapy_simdedup.batch.record import Record
 from scrapy_simdedup.batch.scan import scan
 
 _PACKAGES = ("scrapy-simdedup", "pyspark", "trafilatura")

@@ -19,6 +19,8 @@ from scrapy_simdedup.methods import METHODS
 from sparking import PATIENT, by_scan, by_spark, chain, markup, table
 from texts import chinese, page, reworded, story
 
+pytestmark = pytest.mark.slow
+
 CORPUS = Path(__file__).resolve().parents[2] / "shared" / "corpus"
 
 

@@ -90,7 +90,8 @@ def logged(index: Path) -> list[tuple[Any, ...]]:
     found = table(
         index,
         "SELECT d.run, d.kind, d.url, d.status, d.reason, d.original, d.original_removed,"
-        " d.distance, d.max_distance, d.resemblance, d.containment, d.method, d.nearest, d.terms, d.text, p.url"
+        " d.distance, d.max_distance, d.resemblance, d.containment, d.method, d.nearest,"
+        " d.terms, d.text, p.url"
         " FROM decisions d LEFT JOIN pages p ON p.id = d.original_page ORDER BY d.id",
     )
     bodies = table(
@@ -101,6 +102,7 @@ def logged(index: Path) -> list[tuple[Any, ...]]:
     return [found, bodies]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["parquet", "jsonl"])
 def test_a_crawl_continues_from_an_archive(run, spark, tmp_path, form):
     """The index is the one that a scan would have made, and the next scan finds the same."""
@@ -148,6 +150,7 @@ def test_a_crawl_continues_from_an_archive(run, spark, tmp_path, form):
     assert sorted(path.name for path in tmp_path.glob("loaded*")) == ["loaded.db", "loaded.db.lock"]
 
 
+@pytest.mark.slow
 def test_what_spark_reads(run, tmp_path):
     """Folders of pages as scan reads them; what is not there, or is there already, is told."""
     site = tmp_path / "site"
@@ -180,6 +183,7 @@ def test_what_spark_reads(run, tmp_path):
         assert not (tmp_path / "q").exists()
 
 
+@pytest.mark.slow
 def test_web_archives(run, tmp_path):
     """The reader of scan; several files in a folder, in the order of their names."""
     archive = tmp_path / "archive"
