@@ -46,11 +46,22 @@ CONSTANTS = {
     ),
     "sqlite_ms": Constant(0.78, "SQLite: a judgement, ms", "index.py at 10 million, p50_ms"),
     "disk_ms": Constant(0.1, "reading a page of a file that is not cached, ms", "assumed"),
-    "redis_bytes": Constant(None, "Redis: bytes of memory a page", "redis_index.py"),
-    "redis_trips": Constant(None, "Redis: round trips a page", "redis_index.py"),
-    "redis_per_second": Constant(
-        None, "Redis: pages a second that one server judges", "redis_index.py"
+    "redis_bytes": Constant(
+        None, "Redis: bytes of memory a page", "redis_index.py at 1 million, bytes_per_page"
     ),
+    "redis_recognise_trips": Constant(
+        None, "Redis: round trips to see that a body is new", "redis_index.py, recognise_trips"
+    ),
+    "redis_judge_trips": Constant(None, "Redis: round trips to judge", "redis_index.py, trips"),
+    "redis_confirm_trips": Constant(
+        None, "Redis: round trips to confirm a claim", "redis_index.py, confirm_trips"
+    ),
+    "redis_per_second": Constant(
+        None,
+        "Redis: pages a second that one server judges, whoever asks",
+        "redis_index.py, saturated_per_second",
+    ),
+    "trip_ms": Constant(0.5, "a round trip between two machines, ms", "assumed"),
     "spark_per_second": Constant(
         None, "Spark: pages a second and core, extraction included", "spark.py, per_second / cores"
     ),
@@ -104,15 +115,22 @@ def sqlite(size: int, known: Values) -> dict[str, float | None]:
 
 
 def redis(size: int, known: Values) -> dict[str, float | None]:
-    """Return bytes of memory, servers that hold them, round trips, and hours on all of these."""
+    """Return bytes of memory, servers that hold them, hours on these, and of round trips.
+
+    Each page of the index was new, judged and confirmed. The crawlers wait for round trips all
+    at the same time, so their hours divide by the number of these.
+    """
     memory = _times(size, known["redis_bytes"])
     servers = None if memory is None else math.ceil(memory / _number(known["redis_memory"]))
     rate = _times(servers, known["redis_per_second"])
+    each = [known[f"redis_{step}_trips"] for step in ("recognise", "judge", "confirm")]
+    trips = None if None in each else _times(size, sum(map(_number, each)))
     return {
         "bytes": memory,
         "servers": servers,
-        "trips": _times(size, known["redis_trips"]),
         "hours": None if rate is None else size / rate / 3600,
+        "trips": trips,
+        "waiting": _times(trips, _number(known["trip_ms"]) / 3.6e6),
     }
 
 
@@ -172,8 +190,9 @@ def report(constants: Mapping[str, Constant]) -> dict[str, str]:
             {
                 "bytes": ("memory", _bytes),
                 "servers": ("servers", _plain),
+                "hours": ("judging on all of them, hours", _plain),
                 "trips": ("round trips", _plain),
-                "hours": ("judging, hours", _plain),
+                "waiting": ("waiting for these, crawler-hours", _plain),
             },
         ),
         "spark": _by_size(

@@ -28,7 +28,8 @@ def test_the_document_is_what_the_command_prints(tmp_path, capsys):
 
 def test_the_formulas():
     known = {name: constant.value for name, constant in scale.CONSTANTS.items()}
-    known |= {"redis_bytes": 1000.0, "redis_trips": 2.0, "redis_per_second": 500.0}
+    known |= {"redis_bytes": 1000.0, "redis_per_second": 500.0, "trip_ms": 1.0}
+    known |= {"redis_recognise_trips": 1.0, "redis_judge_trips": 2.0, "redis_confirm_trips": 0.5}
     known |= {"redis_memory": 64e9, "sqlite_bytes": 1200.0, "sqlite_ms": 1.0, "disk_ms": 0.1}
     known |= {"spark_per_second": 50.0, "cores": 100.0, "spark_shuffle_bytes": 10_000.0}
     small, large = 10**6, 10**8
@@ -42,8 +43,21 @@ def test_the_formulas():
     assert scale.redis(large, known) == {
         "bytes": 1e11,
         "servers": 2,
-        "trips": 2e8,
         "hours": pytest.approx(1e8 / 1000 / 3600),
+        "trips": 3.5e8,
+        "waiting": pytest.approx(3.5e8 / 3.6e6),
     }
+    assert scale.redis(large, {**known, "redis_judge_trips": None})["trips"] is None
     assert scale.spark(large, known)["hours"] == pytest.approx(1e8 / 50 / 100 / 3600)
     assert scale.spark(large, {**known, "spark_per_second": None})["core_hours"] is None
+
+
+def test_its_figures_are_those_of_the_performance_page():
+    """What is measured stands in one other place; both tell the same."""
+    told = (PROJECT / "docs" / "performance.md").read_text(encoding="utf-8")
+    known = {name: constant.value for name, constant in scale.CONSTANTS.items()}
+    large = next(line for line in told.splitlines() if line.startswith("| 10 million |"))
+    cells = [cell.strip() for cell in large.split("|")]
+    assert {f"{known['sqlite_ms']}", f"{known['sqlite_bytes']}"} <= set(cells)
+    crawls = [line for line in told.splitlines() if line.startswith("| first crawl      |")]
+    assert any(f" {known['analyse_ms']:.2f} |" in line for line in crawls)
