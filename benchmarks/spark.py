@@ -79,7 +79,7 @@ def by_spark(
             deduplicate(spark.read.parquet(f"{folder}/pages").limit(16)).decisions.count()
         begun = time.perf_counter()
         found = deduplicate(spark.read.parquet(f"{folder}/pages"))
-        counts = write(found, f"{folder}/result", "parquet", components=False)
+        counts, _ = write(found, f"{folder}/result", "parquet", components=False)
         took = time.perf_counter() - begun
         total = sum(counts.values())
         figures |= {

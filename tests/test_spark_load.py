@@ -6,6 +6,8 @@ import base64
 import gzip
 import json
 import os
+import re
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -164,7 +166,10 @@ def test_what_spark_reads(run, tmp_path):
         simdedup(tmp_path, "scan", "site", "--index", "i.db", "--output", "o.jsonl").returncode == 0
     )
     code, told = run("spark", "--input", site, "--output", tmp_path / "r")
-    assert (code, told) == (0, "5 pages: 2 duplicate, 2 skipped, 1 unique; in 2 rounds\n")
+    assert (code, told) == (
+        0,
+        "5 pages: 2 duplicate, 2 skipped, 1 unique; not judged: 2 not-html; in 2 rounds\n",
+    )
     assert decisions(tmp_path / "r") == lines((tmp_path / "o.jsonl").read_bytes())
     table = tmp_path / "r" / "decisions"
     for asked, message in (
@@ -332,7 +337,46 @@ def test_what_load_refuses(tmp_path):
     about.unlink()
     ran = simdedup(tmp_path, "load", "--input", result, "--index", "i.db")
     assert (ran.returncode, "the job did not end" in ran.stderr) == (1, True)
+    ran = simdedup(tmp_path, "load", "--input", result, "--index", "redis://localhost/0")
+    assert (ran.returncode, "load makes a file" in ran.stderr) == (2, True)
     assert not (tmp_path / "i.db").exists()
+
+
+def test_how_load_ends(tmp_path):
+    """Without standard error, on a full disk, interrupted: the index is whole, or not there."""
+    written(tmp_path / "result", 40)
+    load = [sys.executable, "-m", "scrapy", "simdedup", "load", "--input", "result", "--index"]
+
+    def run(script: str, index: str) -> Any:
+        return subprocess.run(
+            ["bash", "-c", script, "bash", *load, index],
+            cwd=tmp_path,
+            env=environment(),
+            capture_output=True,
+            text=True,
+        )
+
+    assert run('"$@" 2>&-', "silent.db").returncode == 0
+    assert not wrong(checked(tmp_path / "silent.db"))
+    full = run('ulimit -f 80; exec "$@"', "full.db")
+    assert full.returncode == 1
+    assert re.fullmatch(r"scrapy simdedup: cannot \w+( to)? .*full\.db: .*\n", full.stderr)
+    os.mkfifo(tmp_path / "result" / "originals" / "part-00001.json.gz")
+    with (
+        subprocess.Popen(
+            [*load, "stopped.db"],
+            cwd=tmp_path,
+            env=environment(),
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as ran,
+        # It reads from the pipe, once that is open.
+        (tmp_path / "result" / "originals" / "part-00001.json.gz").open("wb"),
+    ):
+        ran.send_signal(signal.SIGINT)
+        _, said = ran.communicate(timeout=60)
+    assert (ran.returncode, said) == (130, "scrapy simdedup: interrupted\n")
+    assert sorted(path.name for path in tmp_path.glob("*.db")) == ["silent.db"]
 
 
 # Without Spark

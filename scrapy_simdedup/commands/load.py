@@ -6,7 +6,6 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from scrapy_simdedup.commands.options import add_index
 from scrapy_simdedup.commands.progress import progress
 from scrapy_simdedup.commands.screen import say
 
@@ -23,8 +22,18 @@ def add_parser(subcommands: Any) -> None:
     parser.add_argument(
         "--input", required=True, type=Path, dest="result", metavar="RESULT", help="the folder"
     )
-    add_index(parser)
+    parser.add_argument(
+        "--index", required=True, type=_file, help="the index file, which is not there yet"
+    )
     parser.set_defaults(function=run)
+
+
+def _file(text: str) -> Path:
+    from scrapy_simdedup.index.redis.address import is_address
+
+    if is_address(text):
+        raise argparse.ArgumentTypeError("load makes a file; an index in Redis is filled by crawls")
+    return Path(text)
 
 
 def run(opts: argparse.Namespace, _: Any) -> None:

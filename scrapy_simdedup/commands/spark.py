@@ -8,7 +8,7 @@ from typing import Any
 from scrapy.exceptions import UsageError
 
 from scrapy_simdedup.commands.options import add_set, config_of
-from scrapy_simdedup.commands.screen import listed, say
+from scrapy_simdedup.commands.screen import say, summary
 
 
 def add_parser(subcommands: Any) -> None:
@@ -79,10 +79,10 @@ def run(opts: argparse.Namespace, settings: Any) -> None:
         columns = Columns(opts.url, opts.html, opts.text, opts.order)
         pages = analysed(spark, opts.inputs, opts.format, columns, config)
         found = of_analysed(pages, config, opts.rounds)
-        counts = results.write(found, opts.output, opts.output_format, components=opts.components)
-    total = counts.total()
-    told = f"{total:,} page{'' if total == 1 else 's'}: {listed(counts) or 'none'}"
-    say(f"{told}; in {found.rounds} rounds")
+        statuses, reasons = results.write(
+            found, opts.output, opts.output_format, components=opts.components
+        )
+    say(f"{summary(statuses, reasons)}; in {found.rounds} rounds")
     if found.full_keys:
         say(
             f"{found.full_keys:,} keys have more originals than are looked at: there, scan might"

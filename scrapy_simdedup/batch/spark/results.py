@@ -28,10 +28,13 @@ def refuse_existing(spark: SparkSession, output: str) -> None:
     raise OutputUnusable(f"{output} is there already: name another folder")
 
 
-def write(found: Deduplicated, output: str, form: str, *, components: bool) -> Counter[str]:
-    """Write a result as Parquet or JSON lines, and return how many pages have which status.
+def write(
+    found: Deduplicated, output: str, form: str, *, components: bool
+) -> tuple[Counter[str], Counter[str]]:
+    """Write a result as Parquet or JSON lines.
 
-    What says that the result is whole is written last.
+    Returns how many pages have which status, and for which reasons some were not judged. What
+    says that the result is whole is written last.
     """
     _write(found.decisions, output, "decisions", form)
     _write(found.originals, output, "originals", form)
@@ -40,8 +43,12 @@ def write(found: Deduplicated, output: str, form: str, *, components: bool) -> C
         _write(found.texts, output, "texts", form)
     if components:
         _write(found.components(), output, "components", form)
-    counted = found.decisions.groupBy("status").count().orderBy("status").collect()
-    counts = {row["status"]: row["count"] for row in counted}
+    statuses, reasons = Counter[str](), Counter[str]()
+    counted = found.decisions.groupBy("status", "reason").count().orderBy("status", "reason")
+    for status, reason, count in counted.collect():
+        statuses[status] += count
+        if status in ("skipped", "error"):
+            reasons[reason] += count
     config = found.config
     about = {
         "layout": LAYOUT,
@@ -50,7 +57,7 @@ def write(found: Deduplicated, output: str, form: str, *, components: bool) -> C
         "rules": Rules.of(config).number,
         "settings": written(config),
         "versions": versions(),
-        "pages": counts,
+        "pages": statuses,
         "originals": found.originals.count(),
         "texts": 0 if found.texts is None else found.texts.count(),
         "rounds": found.rounds,
@@ -59,7 +66,7 @@ def write(found: Deduplicated, output: str, form: str, *, components: bool) -> C
     spark = found.decisions.sparkSession
     line = spark.createDataFrame([(json.dumps(about),)], "value string")
     line.coalesce(1).write.text(f"{output}/{ABOUT}")
-    return Counter(counts)
+    return statuses, reasons
 
 
 def _write(frame: DataFrame, output: str, name: str, form: str) -> None:
