@@ -87,9 +87,15 @@ def redis(size: int, known: Values) -> dict[str, float | None]:
 
 
 def spark(size: int, known: Values) -> dict[str, float | None]:
-    """Return bytes read, shuffled and written, core-hours, and hours on a cluster."""
-    rate = known["spark_per_second"]
-    core_hours = None if rate is None else size / rate / 3600
+    """Return bytes read, shuffled and written, core-hours, and hours on a cluster.
+
+    Extraction, whose cost real pages tell, and what the job takes more than a scan.
+    """
+    rates = known["spark_per_second"], known["scan_per_second"]
+    core_hours = None
+    if None not in rates:
+        job, scan = (1000 * _number(known["spark_cores"]) / _number(rate) for rate in rates)
+        core_hours = _times(size / 3.6e6, _number(known["analyse_ms"]) + job - scan)
     return {
         "read": _times(size, known["html_bytes"]),
         "shuffled": _times(size, known["spark_shuffle_bytes"]),

@@ -43,13 +43,17 @@ CONSTANTS = {
     ),
     "trip_ms": Constant(0.5, "a round trip between two machines, ms", "assumed"),
     "spark_per_second": Constant(
-        None, "Spark: pages a second and core, extraction included", "spark.py, per_second / cores"
+        190.15, "Spark: made-up pages a second on two cores", "spark.py at 20,000, per_second"
     ),
+    "scan_per_second": Constant(
+        235.01, "a scan of the same pages on the same cores", "spark.py at 20,000, per_second"
+    ),
+    "spark_cores": Constant(2, "their number", "spark.py, cores"),
     "spark_shuffle_bytes": Constant(
-        None, "Spark: bytes shuffled a page", "spark.py, shuffle_bytes_per_page"
+        29_675, "Spark: bytes shuffled a page", "spark.py at 20,000, shuffle_bytes_per_page"
     ),
     "spark_result_bytes": Constant(
-        None, "Spark: bytes of result a page", "spark.py, result_bytes_per_page"
+        341, "Spark: bytes of result a page", "spark.py at 20,000, result_bytes_per_page"
     ),
     "html_bytes": Constant(70_000, "HTML of a page, bytes", "assumed"),
     "redis_memory": Constant(64e9, "memory of a Redis server, bytes", "assumed"),

@@ -31,7 +31,8 @@ def test_the_formulas():
     known |= {"redis_bytes": 1000.0, "redis_per_second": 500.0, "trip_ms": 1.0}
     known |= {"redis_recognise_trips": 1.0, "redis_judge_trips": 2.0, "redis_confirm_trips": 0.5}
     known |= {"redis_memory": 64e9, "sqlite_bytes": 1200.0, "sqlite_ms": 1.0, "disk_ms": 0.1}
-    known |= {"spark_per_second": 50.0, "cores": 100.0, "spark_shuffle_bytes": 10_000.0}
+    known |= {"spark_per_second": 100.0, "scan_per_second": 125.0, "spark_cores": 2.0}
+    known |= {"cores": 100.0, "analyse_ms": 15.0}
     small, large = 10**6, 10**8
     assert scale.lookups(small) == pytest.approx(
         {"width": 16, "ranges": 4, "rows": 61.04, "sketch_ranges": 16, "meet": 2.37e-9}, rel=1e-2
@@ -48,7 +49,7 @@ def test_the_formulas():
         "waiting": pytest.approx(3.5e8 / 3.6e6),
     }
     assert scale.redis(large, {**known, "redis_judge_trips": None})["trips"] is None
-    assert scale.spark(large, known)["hours"] == pytest.approx(1e8 / 50 / 100 / 3600)
+    assert scale.spark(large, known)["hours"] == pytest.approx(1e8 * 0.019 / 100 / 3600)
     assert scale.spark(large, {**known, "spark_per_second": None})["core_hours"] is None
 
 

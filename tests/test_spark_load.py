@@ -22,9 +22,12 @@ from scrapy.cmdline import execute
 
 from archives import compressed, response
 from scrapy_simdedup import IndexUnusable
+from scrapy_simdedup.analysis import Source
 from scrapy_simdedup.batch import load as loading
 from scrapy_simdedup.batch.load import load
+from scrapy_simdedup.batch.read import read
 from scrapy_simdedup.batch.result import LAYOUT, Result
+from scrapy_simdedup.config import Config
 from scrapy_simdedup.index.records import unpack
 from sparking import FIELDS, by_scan, chain, markup
 from test_check import checked, wrong
@@ -189,24 +192,23 @@ def test_what_spark_reads(run, tmp_path):
 
 
 @pytest.mark.slow
-def test_web_archives(run, tmp_path):
-    """The reader of scan; several files in a folder, in the order of their names."""
-    archive = tmp_path / "archive"
-    archive.mkdir()
+def test_web_archives(spark, tmp_path):
+    """The pages of several files in a folder, in the order of their names, as scan reads them."""
+    from scrapy_simdedup.batch.spark.sources import Columns, analysed
+
     for name, urls in (("2.warc.gz", "cd"), ("1.warc.gz", "ab")):
         responses = [
             response(f"https://a.example/{url}", page(story(ord(url) // 2)).encode())
             for url in urls
         ]
-        (archive / name).write_bytes(compressed(responses))
-    code, told = run(
-        "spark", "--input", archive, "--format", "warc", "--output", tmp_path / "result"
-    )
-    assert code == 0, told
-    ran = simdedup(
-        tmp_path, "scan", archive / "1.warc.gz", archive / "2.warc.gz", "--index", "i.db"
-    )
-    assert decisions(tmp_path / "result") == lines(ran.stdout)
+        (tmp_path / name).write_bytes(compressed(responses))
+    found = analysed(spark, [str(tmp_path)], "warc", Columns(), Config())
+    rows = found.orderBy("place").select("url", "body", "status").collect()
+    records = [each for name in ("1", "2") for each in read(tmp_path / f"{name}.warc.gz")]
+    assert [each.url[-1] for each in records] == ["a", "b", "c", "d"]
+    assert [(row["url"], bytes(row["body"]), row["status"]) for row in rows] == [
+        (each.url, Source.of(each.html).digest, None) for each in records
+    ]
 
 
 # A result that was written once, for what needs no Spark
