@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import sys
@@ -49,10 +50,17 @@ def session(conf: Mapping[str, str]) -> Iterator[Any]:
         raise SparkMissing(
             f"Spark did not start: {error}. It needs Java 17 or newer; found is {_java() or 'none'}"
         ) from error
+    logging.getLogger().addFilter(_is_news)
     try:
         yield opened
     finally:
         opened.stop()
+        logging.getLogger().removeFilter(_is_news)
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Tell whether a record is none of Py4J's, which logs Ctrl-C with several tracebacks."""
+    return record.module not in ("java_gateway", "clientserver")
 
 
 def _defaults(conf: Mapping[str, str]) -> dict[str, str]:
