@@ -172,7 +172,7 @@ def crowd(size: int, change: float = 0.02) -> list[tuple[str, None, str]]:
 
 def test_a_crowd_is_not_compared_with_itself(spark, tmp_path):
     """A template that is repeated many times takes so much more work, and not its square."""
-    size = 500
+    size = 300
     rows = crowd(size)
     found = deduplicate(table(spark, rows))
     decisions = by_spark(found)

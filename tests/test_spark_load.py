@@ -21,7 +21,6 @@ import pytest
 from scrapy.cmdline import execute
 
 from archives import compressed, response
-from scrapy_simdedup import IndexUnusable
 from scrapy_simdedup.analysis import Source
 from scrapy_simdedup.batch import load as loading
 from scrapy_simdedup.batch.load import load
@@ -55,14 +54,25 @@ def write_lines(path: Path, rows: list[tuple[str, Any, Any]]) -> None:
 
 
 @pytest.fixture
-def run(spark: Any, capsys: Any) -> Callable[..., tuple[int, str]]:
-    """Run the command in the session of the tests; return its exit code and its messages."""
+def call(capsys: Any) -> Callable[..., tuple[int, str]]:
+    """Run the command in this process; return its exit code and its messages."""
+
+    def call(*arguments: object) -> tuple[int, str]:
+        with pytest.raises(SystemExit) as ended:
+            execute(["scrapy", "simdedup", *map(str, arguments)])
+        return ended.value.code, capsys.readouterr().err
+
+    return call
+
+
+@pytest.fixture
+def run(spark: Any, call: Callable[..., tuple[int, str]]) -> Callable[..., tuple[int, str]]:
+    """The same, in the session of the tests."""
 
     def run(*arguments: object) -> tuple[int, str]:
-        patient = ["-s", "SIMDEDUP_TIMEOUT=120"] if arguments[0] == "spark" else []
-        with pytest.raises(SystemExit) as ended:
-            execute(["scrapy", "simdedup", *map(str, arguments), *patient])
-        return ended.value.code, capsys.readouterr().err
+        return call(
+            *arguments, *(["-s", "SIMDEDUP_TIMEOUT=120"] if arguments[0] == "spark" else [])
+        )
 
     return run
 
@@ -315,33 +325,33 @@ def test_a_killed_load(tmp_path):
     assert not wrong(checked(tmp_path / "i.db"))
 
 
-def test_what_load_refuses(tmp_path):
+def test_what_load_refuses(call, tmp_path):
     result = written(tmp_path / "result")
     (tmp_path / "there.db").write_bytes(b"mine")
-    with pytest.raises(IndexUnusable, match=r"there\.db is there already"):
-        load(Result(result), tmp_path / "there.db", print)
+
+    def refused(code: int, why: str, index: object = tmp_path / "i.db") -> bool:
+        found, told = call("load", "--input", result, "--index", index)
+        return found == code and bool(re.search(why, told)) and not (tmp_path / "i.db").exists()
+
+    assert refused(1, r"there\.db is there already", tmp_path / "there.db")
     assert (tmp_path / "there.db").read_bytes() == b"mine"
+    assert refused(1, "cannot open", tmp_path / "there.db" / "i.db")
+    assert refused(2, "load makes a file", "redis://localhost/0")
     (part,) = (result / "decisions").iterdir()
     data = part.read_bytes()
     part.write_bytes(data[:-20])
-    ran = simdedup(tmp_path, "load", "--input", result, "--index", "i.db")
-    assert (ran.returncode, "cannot be read" in ran.stderr) == (1, True)
+    assert refused(1, "cannot be read")
     part.unlink()
-    ran = simdedup(tmp_path, "load", "--input", result, "--index", "i.db")
-    assert (ran.returncode, "holds 0 rows, and had 3" in ran.stderr) == (1, True)
+    assert refused(1, "holds 0 rows, and had 3")
     part.write_bytes(data)
-    ran = simdedup(tmp_path, "load", "--input", result, "--index", "there.db/i.db")
-    assert (ran.returncode, "Traceback" in ran.stderr) == (1, False)
     about = result / "about" / "part-00000.txt"
-    about.write_text(about.read_text().replace('"layout": 1', '"layout": 9'))
-    ran = simdedup(tmp_path, "load", "--input", result, "--index", "i.db")
-    assert (ran.returncode, "layout 9" in ran.stderr) == (1, True)
+    text = about.read_text()
+    about.write_text(text.replace('"layout": 1', '"layout": 9'))
+    assert refused(1, "layout 9")
+    about.write_text(text[:-9])
+    assert refused(1, "about that cannot be read")
     about.unlink()
-    ran = simdedup(tmp_path, "load", "--input", result, "--index", "i.db")
-    assert (ran.returncode, "the job did not end" in ran.stderr) == (1, True)
-    ran = simdedup(tmp_path, "load", "--input", result, "--index", "redis://localhost/0")
-    assert (ran.returncode, "load makes a file" in ran.stderr) == (2, True)
-    assert not (tmp_path / "i.db").exists()
+    assert refused(1, "the job did not end")
 
 
 def test_how_load_ends(tmp_path):
