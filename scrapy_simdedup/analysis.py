@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from scrapy_simdedup.text.extract import Extract, decode, describe, extract
 from scrapy_simdedup.text.fast_extract import fast_extract
 from scrapy_simdedup.text.normalise import normalise
 from scrapy_simdedup.text.packing import pack
+
+if TYPE_CHECKING:
+    from scrapy_simdedup.config import Config
 
 # Every page is signed by these: distance and resemblance stand in every decision.
 # The sketch comes first: the hashes of all terms, which it needs, serve the fingerprint as well.
@@ -56,6 +60,13 @@ class Recipe:
     min_terms: int = 17
     shape: Shape = Shape()
     store_text: bool = False
+
+    @classmethod
+    def of(cls, config: Config) -> Recipe:
+        """Return the recipe that a config asks for."""
+        return cls(
+            *(config.extractor, config.methods, config.min_terms, config.shape, config.store_text)
+        )
 
 
 @dataclass(frozen=True)

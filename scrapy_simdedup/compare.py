@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from scrapy_simdedup.analysis import Analysis
 from scrapy_simdedup.digests import name_hash
@@ -14,6 +15,9 @@ from scrapy_simdedup.methods import METHODS
 from scrapy_simdedup.methods.base import Evidence, Limits, Pair
 from scrapy_simdedup.methods.simhash import Simhash, distance
 from scrapy_simdedup.methods.sketch import Overlap, overlap, resembles
+
+if TYPE_CHECKING:
+    from scrapy_simdedup.config import Config
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,11 @@ class Rules:
     limits: Limits
     this_run_only: bool = False
     min_terms: int = 0
+
+    @classmethod
+    def of(cls, config: Config) -> Rules:
+        """Return the rules that a config asks for."""
+        return cls(config.methods, config.limits, config.since == "run", config.min_terms)
 
     @cached_property
     def number(self) -> int:
@@ -77,11 +86,18 @@ def evidence_of(analysis: Analysis, kept: Kept, rules: Rules, *, shares: bool = 
 
 def compare_all(analysis: Analysis, candidates: Sequence[Kept], rules: Rules) -> list[Compared]:
     """Compare a new page with candidates: the accepted ones come first, then the nearest."""
-    compared = []
-    for kept in candidates:
-        evidence = evidence_of(analysis, kept, rules)
-        pair = Pair(analysis.signature, kept.signature, analysis.terms, kept.terms, evidence)
-        compared.append(Compared(kept, evidence, _accepting(pair, rules)))
+    return nearest_first([compare(analysis, kept, rules) for kept in candidates], rules)
+
+
+def compare(analysis: Analysis, kept: Kept, rules: Rules) -> Compared:
+    """Compare a new page with a kept one."""
+    evidence = evidence_of(analysis, kept, rules)
+    pair = Pair(analysis.signature, kept.signature, analysis.terms, kept.terms, evidence)
+    return Compared(kept, evidence, _accepting(pair, rules))
+
+
+def nearest_first(compared: Sequence[Compared], rules: Rules) -> list[Compared]:
+    """Return the accepted ones first, then the nearest; of equally near ones the oldest."""
 
     def nearness(each: Compared) -> tuple[bool, float, int, int]:
         alike = -each.evidence.resemblance if rules.limits.verified else 0.0

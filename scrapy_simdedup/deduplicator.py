@@ -23,11 +23,11 @@ from scrapy_simdedup.index.redis.address import is_address, masked
 from scrapy_simdedup.judge import Judge, Judgement
 from scrapy_simdedup.methods import SHORT_BANDS, rows_of
 from scrapy_simdedup.methods.simhash import MOST_PAGES_32
-from scrapy_simdedup.sites import site_of, stored_url
+from scrapy_simdedup.sites import space_of, stored_url
 from scrapy_simdedup.text.normalise import clean
 from scrapy_simdedup.upkeep import Keeper
 from scrapy_simdedup.verdict import Verdict
-from scrapy_simdedup.workers import WorkTimeoutError
+from scrapy_simdedup.workers import verdict_on_failure
 
 logger = logging.getLogger(__name__)
 
@@ -170,17 +170,13 @@ class Deduplicator(Keeper):
         *,
         several: bool = False,
     ) -> Subject:
-        if self.config.scope == "site":
-            label += f"@{site_of(url)}"
-        # 48 bits; pages of the whole index, by far the most, get the shortest number.
-        space = name_hash(label) >> 16 if label else 0
+        space = space_of(label, url, self.config.scope)
         identities = tuple(dict.fromkeys(map(name_hash, names)))
         return Subject(kind, stored_url(url), space, identities, several, body)
 
     def recipe(self, config: Config | None = None) -> Recipe:
         """Return what ``analyse`` needs to know of a config (of the deduplicator's own)."""
-        own, asked = self.config, config or self.config
-        return Recipe(own.extractor, own.methods, asked.min_terms, own.shape, own.store_text)
+        return Recipe.of(config or self.config)
 
     def judge(
         self,
@@ -197,7 +193,7 @@ class Deduplicator(Keeper):
         ``tentative`` leaves a copy unlogged while its original's claim is open. An analysis
         with a reason is ``skipped``. Raises sqlite3.Error where the file cannot be written to.
         """
-        rules = self._rules(config or self.config)
+        rules = Rules.of(config or self.config)
         with self._turn:
             return self._judge.judge(subject, analysis, rules, confirm=confirm, tentative=tentative)
 
@@ -214,17 +210,14 @@ class Deduplicator(Keeper):
         What it would come to with an analysis, without the cost of one. Arguments and errors
         are those of :meth:`judge`.
         """
-        rules = self._rules(config or self.config)
+        rules = Rules.of(config or self.config)
         with self._turn:
             return self._judge.recall(subject, rules, confirm=confirm, tentative=tentative)
 
     def knows(self, subject: Subject) -> bool:
         """Tell whether :meth:`recall` will probably judge a subject, without doing it."""
         with self._turn:
-            return self._judge.knows(subject, self._rules(self.config))
-
-    def _rules(self, config: Config) -> Rules:
-        return Rules(self.config.methods, config.limits, config.since == "run", config.min_terms)
+            return self._judge.knows(subject, Rules.of(self.config))
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -295,14 +288,13 @@ class Deduplicator(Keeper):
 
     def failed(self, subject: Subject, error: Exception) -> Verdict:
         """Log that a page could not be analysed, and return the verdict on it."""
-        if isinstance(error, WorkTimeoutError):
+        verdict = verdict_on_failure(error)
+        if verdict.status == "skipped":
             logger.warning("%s %s", subject.url, error)
-            verdict = Verdict("skipped", "timeout")
         else:
             # One traceback tells enough, where all pages may fail alike.
             trace, self._traced = None if self._traced else error, True
-            kind = type(error).__name__
+            kind = verdict.reason
             logger.error("cannot analyse %s (%s)", subject.url, kind, exc_info=trace)
-            verdict = Verdict("error", type(error).__name__)
         self.note(subject, verdict)
         return verdict

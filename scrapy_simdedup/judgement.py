@@ -43,7 +43,7 @@ def carry_out(index: Store, case: Case, outcome: Copy | Visit) -> Judgement:
         claim = index.pages.visit(outcome.kept, case.subject, case.analysis.signature, alone=alone)
         return Judgement(Verdict("revisit"), claim, original_open=not outcome.kept.confirmed)
     near = outcome.near
-    verdict = _verdict("duplicate", near, case.rules, case.analysis)
+    verdict = verdict_on("duplicate", near, case.rules, case.analysis)
     return Judgement(verdict, None, near.kept.id, original_open=not near.kept.settled)
 
 
@@ -60,10 +60,13 @@ def keep(index: Store, case: Case) -> Judgement:
         )
     )
     near = case.compared[0] if case.compared else None
-    return Judgement(_verdict("revisit" if before else "unique", near, case.rules, analysis), claim)
+    return Judgement(
+        verdict_on("revisit" if before else "unique", near, case.rules, analysis), claim
+    )
 
 
-def _verdict(status: Status, near: Compared | None, rules: Rules, analysis: Analysis) -> Verdict:
+def verdict_on(status: Status, near: Compared | None, rules: Rules, analysis: Analysis) -> Verdict:
+    """Return the verdict on a page, and how near the nearest kept one is, if there is any."""
     # The limit that holds is the smaller one of the two texts'.
     lengths = [analysis.terms, near.kept.terms] if near else [analysis.terms]
     allowed = min(rules.fingerprint.limit(rules.limits, terms) for terms in lengths)

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
+from scrapy_simdedup.digests import name_hash
 from scrapy_simdedup.text.normalise import clean
 
 # Scheme and slashes, then all of the authority up to its last "@". In the schemes of the web
@@ -43,6 +44,16 @@ def site_of(url: str) -> str:
         return ""
     found = _domains()(host)
     return f"{found.domain}.{found.suffix}" if found.domain and found.suffix else host
+
+
+def space_of(label: str, url: str, scope: str) -> int:
+    """Return the number of the space that a page or item is in; only those of one space match.
+
+    ``label`` is empty for pages. 48 bits: pages of the whole index, by far the most, get 0.
+    """
+    if scope == "site":
+        label += f"@{site_of(url)}"
+    return name_hash(label) >> 16 if label else 0
 
 
 def is_on(url: str, host: str) -> bool:

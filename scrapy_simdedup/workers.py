@@ -19,9 +19,10 @@ from functools import lru_cache
 
 from scrapy_simdedup.analysis import Analysis, Recipe, Source, analyse
 from scrapy_simdedup.child import main
+from scrapy_simdedup.verdict import Verdict
 from scrapy_simdedup.worker import Job, Worker, WorkerDiedError, WorkTimeoutError
 
-__all__ = ["Pool", "WorkTimeoutError", "WorkerDiedError", "cpus", "submit"]
+__all__ = ["Pool", "WorkTimeoutError", "WorkerDiedError", "cpus", "submit", "verdict_on_failure"]
 
 
 def cpus() -> int:
@@ -43,6 +44,13 @@ def submit(
     if not workers:
         return _thread().submit(lambda: analyse(source(), recipe))
     return _pool().submit(source, recipe, workers, timeout)
+
+
+def verdict_on_failure(error: Exception) -> Verdict:
+    """Return the verdict on a page that could not be analysed: out of time, or an error."""
+    if isinstance(error, WorkTimeoutError):
+        return Verdict("skipped", "timeout")
+    return Verdict("error", type(error).__name__)
 
 
 @lru_cache(maxsize=1)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from crawling import Crawl, Site
 from redis_server import RedisServer
+from sparking import lacking, local_spark
 from stores import KINDS, FileStore, RedisStore, Store, new_name
 
 
@@ -27,6 +30,16 @@ def crawl(tmp_path: Path, site: Site) -> Callable[..., Crawl]:
         return Crawl.of([site.url(path) for path in paths or ("/",)], tmp_path, **options)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    """One Spark on this machine for all tests; without it they are skipped, but not in CI."""
+    missing = lacking()
+    if missing and not os.environ.get("CI"):
+        pytest.skip(missing)
+    with local_spark() as session:
+        yield session
 
 
 @pytest.fixture(scope="session")

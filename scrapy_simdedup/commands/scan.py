@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from scrapy_simdedup.commands.options import add_paths, add_set, config_of
-from scrapy_simdedup.commands.screen import beside, listed, say
+from scrapy_simdedup.commands.screen import beside, listed, say, summary
 
 
 def add_parser(subcommands: Any) -> None:
@@ -60,12 +60,5 @@ def run(opts: argparse.Namespace, settings: Any) -> None:
                 write([row], out, "jsonl")
         except sqlite3.Error as error:
             raise unusable(dedup.path, error) from error
-    say(_summary(statuses, reasons, pages.left_out))
-
-
-def _summary(statuses: Counter[str], reasons: Counter[str], left_out: Counter[str]) -> str:
-    total = statuses.total()
-    told = f"{total:,} page{'' if total == 1 else 's'}: {listed(statuses) or 'none'}"
-    if reasons:
-        told += f"; not judged: {listed(reasons)}"
-    return f"{told}; left out: {listed(left_out)}" if left_out else told
+    left_out = f"; left out: {listed(pages.left_out)}" if pages.left_out else ""
+    say(f"{summary(statuses, reasons)}{left_out}")

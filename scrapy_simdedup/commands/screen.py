@@ -22,6 +22,13 @@ def listed(counts: Counter[str]) -> str:
     return ", ".join(f"{number:,} {name}" for name, number in counts.most_common())
 
 
+def summary(statuses: Counter[str], reasons: Counter[str]) -> str:
+    """Return in words what became of pages, and why some were not judged."""
+    total = statuses.total()
+    told = f"{total:,} page{'' if total == 1 else 's'}: {listed(statuses) or 'none'}"
+    return f"{told}; not judged: {listed(reasons)}" if reasons else told
+
+
 def watched() -> bool:
     """Tell whether a person looks at standard error."""
     return sys.stderr is not None and sys.stderr.isatty()

@@ -22,11 +22,13 @@ from scrapy_simdedup.commands import (
     explain,
     export,
     idf,
+    load,
     prune,
     rebuild,
     remove,
     report,
     scan,
+    spark,
     stats,
     tune,
     vacuum,
@@ -35,7 +37,7 @@ from scrapy_simdedup.commands.screen import say
 
 _SUBCOMMANDS = (
     *(scan, export, report, stats, explain, tune),
-    *(remove, prune, vacuum, check, rebuild, datasette, idf),
+    *(remove, prune, vacuum, check, rebuild, datasette, idf, spark, load),
 )
 
 # What shells give for a program that Ctrl-C or the end of a pipe has stopped.

@@ -100,6 +100,18 @@ class Method(Protocol):
         """How many bands the method's rows use."""
 
     @property
+    def most_rows(self) -> int:
+        """A key (or range) with more rows than this is crowded."""
+
+    @property
+    def least_shared(self) -> int:
+        """How many rows a candidate shares with the page at least."""
+
+    @property
+    def most_candidates(self) -> int:
+        """So many candidates are picked at most."""
+
+    @property
     def key_bits(self) -> int:
         """How many bits its keys have: 64, or 32 where all of them are small."""
 

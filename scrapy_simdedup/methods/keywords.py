@@ -33,7 +33,6 @@ _SHORTEST_DESCRIPTION = 40
 
 _ABSTRACT, _ORDERED, _SORTED = range(3)
 _BAND_OF_RULE = {1: _ABSTRACT, 2: _ORDERED, 3: _SORTED, 4: _ORDERED, 5: _SORTED}
-_MOST_ROWS = 48
 _DIGESTS = 3 * 8
 
 
@@ -72,6 +71,8 @@ class Keywords:
 
     part_name = "keywords"
     bands = 3
+    most_rows = most_candidates = 48
+    least_shared = 1
     key_bits = 64
     range_bits = 64
 
@@ -107,7 +108,7 @@ class Keywords:
     def plan(self, part: bytes, terms: int, limits: Limits, size: int) -> Plan:
         """Return the exact range of the digest; a crowded one is a slogan, and is skipped."""
         ranges = [Range(band, key, key) for band, key in self.rows(part)]
-        return Plan(ranges, most_rows=_MOST_ROWS)
+        return Plan(ranges, most_rows=self.most_rows)
 
     def pick(self, part: bytes, terms: int, limits: Limits, found: Sequence[Row]) -> list[int]:
         """Return the pages with that digest, first seen first."""

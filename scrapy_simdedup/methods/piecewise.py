@@ -30,8 +30,6 @@ _SHORTEST = 12
 
 _ENDS = re.compile(r"(?<=[.!?…])\s+|[。！？；\n]+")
 _SILENT = re.compile(r"[\W_]+")
-_MOST_ROWS = 48
-_MOST_CANDIDATES = 32
 
 
 def segments(text: str) -> list[str]:
@@ -63,6 +61,9 @@ class Piecewise:
 
     name = part_name = "piecewise"
     bands = 1
+    most_rows = 48
+    least_shared = 1
+    most_candidates = 32
     key_bits = 32
     range_bits = 64
 
@@ -82,11 +83,11 @@ class Piecewise:
     def plan(self, part: bytes, terms: int, limits: Limits, size: int) -> Plan:
         """Return one exact range for each row; crowded ones (a site's slogan) are skipped."""
         ranges = [Range(band, key, key) for band, key in self.rows(part)]
-        return Plan(ranges, most_rows=_MOST_ROWS)
+        return Plan(ranges, most_rows=self.most_rows)
 
     def pick(self, part: bytes, terms: int, limits: Limits, found: Sequence[Row]) -> list[int]:
         """Return the pages that share rows, most shared first."""
-        return most_shared(found)[:_MOST_CANDIDATES]
+        return most_shared(found, self.least_shared)[: self.most_candidates]
 
     def accepts(self, pair: Pair, limits: Limits) -> bool:
         """Tell whether at least m of N segments are shared, in proportion on a smaller page."""

@@ -11,9 +11,6 @@ from scrapy_simdedup.index.bands import Plan, Row, Rows, Scan, plan_hamming, rot
 from scrapy_simdedup.methods.base import Limits, Pair
 from scrapy_simdedup.text.document import Document, Hashes
 
-# Of the candidates within the limit the nearest are looked at; more would be one crowd.
-_MOST_CANDIDATES = 64
-
 # Beyond so many pages a 32-bit fingerprint meets others by chance.
 MOST_PAGES_32 = 100_000
 
@@ -51,6 +48,10 @@ class Simhash:
 
     name = part_name = "simhash"
     bands = 4
+    most_rows = Plan.most_rows
+    least_shared = 1
+    # Of the candidates within the limit the nearest are looked at; more would be one crowd.
+    most_candidates = 64
     key_bits = 64
     range_bits = 16
 
@@ -76,10 +77,15 @@ class Simhash:
         """Return how many bits a text of any length may differ in."""
         return max(bits for _, bits in limits.distances)
 
-    def plan(self, part: bytes, terms: int, limits: Limits, size: int) -> Plan | Scan:
-        """Return the cheapest exact plan for this text's limit in an index of ``size`` pages."""
+    def plan(
+        self, part: bytes, terms: int, limits: Limits, size: int, width: int | None = None
+    ) -> Plan | Scan:
+        """Return the cheapest exact plan for this text's limit in an index of ``size`` pages.
+
+        ``width`` forces a plan by prefixes of so many bits.
+        """
         value, bits = int.from_bytes(part, "little"), 8 * len(part)
-        return plan_hamming(value, self.limit(limits, terms), size, bits=bits)
+        return plan_hamming(value, self.limit(limits, terms), size, width, bits=bits)
 
     def pick(self, part: bytes, terms: int, limits: Limits, found: Sequence[Row]) -> list[int]:
         """Return the pages within the limit, nearest first, ties by first seen."""
@@ -93,7 +99,7 @@ class Simhash:
             for band, key, page in found
             if (apart := (key ^ rotated[band]).bit_count()) <= limit
         )
-        return list(dict.fromkeys(page for _, page in near))[:_MOST_CANDIDATES]
+        return list(dict.fromkeys(page for _, page in near))[: self.most_candidates]
 
     def within(self, pair: Pair, limits: Limits) -> bool:
         """Tell whether the distance is within the smaller limit of the two texts."""

@@ -25,13 +25,8 @@ SHINGLE = 3
 PARTS = 8
 
 # Rows that propose: the smallest 5-shingle hashes. Two in common make a candidate.
-_ROWS = 16
+ROWS = 16
 _ROW_SHINGLE = 5
-_SHARED = 2
-
-# Template residue fills a key with pages; keys with more rows than this are not evidence.
-_MOST_ROWS = 48
-_MOST_CANDIDATES = 32
 
 # A part is new when less than this share of its sampled shingles is known.
 _KNOWN_SHARE = 0.25
@@ -122,6 +117,10 @@ class Sketch:
 
     name = part_name = "sketch"
     bands = 1
+    # Template residue fills a key with pages; keys with more rows than this are not evidence.
+    most_rows = 48
+    least_shared = 2
+    most_candidates = 32
     key_bits = 32
     range_bits = 64
 
@@ -129,7 +128,7 @@ class Sketch:
         """Return header, row keys and tags: 14 + 4 * rows + 2 * tags bytes, 334 at most."""
         shingles = document.shingles(SHINGLE)
         sample = document.smallest_shingles(SHINGLE, SAMPLE)
-        rows = document.smallest_shingles(_ROW_SHINGLE, _ROWS)
+        rows = document.smallest_shingles(_ROW_SHINGLE, ROWS)
         header = np.zeros(1, dtype=_HEADER)
         header["size"] = len(shingles)
         header["rows"] = len(rows)
@@ -146,11 +145,11 @@ class Sketch:
     def plan(self, part: bytes, terms: int, limits: Limits, size: int) -> Plan:
         """Return one exact range for each row key; crowded keys are skipped."""
         ranges = [Range(band, key, key) for band, key in self.rows(part)]
-        return Plan(ranges, most_rows=_MOST_ROWS)
+        return Plan(ranges, most_rows=self.most_rows)
 
     def pick(self, part: bytes, terms: int, limits: Limits, found: Sequence[Row]) -> list[int]:
         """Return the pages that share at least two row keys, most shared first."""
-        return most_shared(found, _SHARED)[:_MOST_CANDIDATES]
+        return most_shared(found, self.least_shared)[: self.most_candidates]
 
     def accepts(self, pair: Pair, limits: Limits) -> bool:
         """Tell whether the new page brings too little that the kept one lacks."""
