@@ -27,17 +27,17 @@ CONSTANTS = {
     "sqlite_ms": Constant(0.78, "SQLite: a judgement, ms", "index.py at 10 million, p50_ms"),
     "disk_ms": Constant(0.1, "reading a page of a file that is not cached, ms", "assumed"),
     "redis_bytes": Constant(
-        None, "Redis: bytes of memory a page", "redis_index.py at 1 million, bytes_per_page"
+        1173, "Redis: bytes of memory a page", "redis_index.py at 1 million, bytes_per_page"
     ),
     "redis_recognise_trips": Constant(
-        None, "Redis: round trips to see that a body is new", "redis_index.py, recognise_trips"
+        1.0, "Redis: round trips to see that a body is new", "redis_index.py, recognise_trips"
     ),
-    "redis_judge_trips": Constant(None, "Redis: round trips to judge", "redis_index.py, trips"),
+    "redis_judge_trips": Constant(2.2, "Redis: round trips to judge", "redis_index.py, trips"),
     "redis_confirm_trips": Constant(
-        None, "Redis: round trips to confirm a claim", "redis_index.py, confirm_trips"
+        1.0, "Redis: round trips to confirm a claim", "redis_index.py, confirm_trips"
     ),
     "redis_per_second": Constant(
-        None,
+        893,
         "Redis: pages a second that one server judges, whoever asks",
         "redis_index.py, saturated_per_second",
     ),
