@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import platform
 import re
 import statistics
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +23,17 @@ def percentiles(seconds: Sequence[float], prefix: str = "") -> Figures:
     """Return the 50th, 95th and 99th percentile in milliseconds."""
     found = np.percentile(np.asarray(seconds) * 1e3, [50, 95, 99]).tolist()
     return {f"{prefix}p{at}_ms": value for at, value in zip((50, 95, 99), found, strict=True)}
+
+
+def versions(packages: Iterable[str]) -> dict[str, str]:
+    """Return the versions of Python and of packages."""
+    found = {"python": platform.python_version()}
+    for package in packages:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return found
 
 
 def noise() -> Figures:

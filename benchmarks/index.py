@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
 import sqlite3
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from figures import Figures, merged, noise, percentiles, rounded, show
+from figures import Figures, merged, noise, percentiles, rounded, show, versions
 from index_file import index_of
 from index_judge import Several, judge
 from index_lookup import compare
@@ -63,17 +61,6 @@ def measure_skewed(options: argparse.Namespace) -> Figures:
     return figures
 
 
-def versions() -> dict[str, str]:
-    """Return the versions of all that is measured."""
-    found = {"python": platform.python_version(), "sqlite": sqlite3.sqlite_version}
-    for package in _PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = "not installed"
-    return found
-
-
 def main() -> None:
     """Measure, print and write the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -111,7 +98,7 @@ def main() -> None:
         "seed": SEED,
         **{name: getattr(options, name) for name in ("pages", "queries", "share", "repeat")},
         "pure_work": rounded(control),
-        "versions": versions(),
+        "versions": {**versions(_PACKAGES), "sqlite": sqlite3.sqlite_version},
     }
     if options.json:
         written = {name: rounded(figures) for name, figures in found.items()}

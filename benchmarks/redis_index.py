@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
 import tempfile
 import time
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -20,7 +18,7 @@ from typing import Any
 import redis
 import redis_peer
 from children import alone
-from figures import Figures, merged, noise, percentiles, rounded, show
+from figures import Figures, merged, noise, percentiles, rounded, show, versions
 from index_judge import Bench, Several, judge
 from judged import queries
 from made_up import SEED
@@ -99,16 +97,10 @@ def ping(url: str) -> Figures:
     return percentiles(took, "ping_")
 
 
-def versions(url: str) -> dict[str, str]:
-    """Return the versions of all that is measured."""
-    server: Any = redis.Redis.from_url(url).info("server")
-    found = {"python": platform.python_version(), "redis-server": server["redis_version"]}
-    for package in _PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = "not installed"
-    return found
+def server_version(url: str) -> str:
+    """Return the version of the server at a URL."""
+    info: Any = redis.Redis.from_url(url).info("server")
+    return str(info["redis_version"])
 
 
 def main() -> None:
@@ -135,7 +127,7 @@ def main() -> None:
             "seed": SEED,
             **{name: getattr(options, name) for name in ("pages", "queries", "share", "repeat")},
             "pure_work": rounded(control),
-            "versions": versions(url),
+            "versions": {**versions(_PACKAGES), "redis-server": server_version(url)},
         }
         found["product"] = ping(url) | measure(url, Path(logs), options)
         show("product", found["product"])

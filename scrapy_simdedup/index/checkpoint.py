@@ -9,8 +9,9 @@ from __future__ import annotations
 import contextlib
 import logging
 import sqlite3
-import threading
 from pathlib import Path
+
+from scrapy_simdedup.index.background import Background
 
 logger = logging.getLogger(__name__)
 
@@ -25,29 +26,19 @@ _SOME = 4 << 20
 _MOST_FRAMES = 32_768
 
 
-class Checkpointer:
+class Checkpointer(Background):
     """Brings what has been committed into an index file, from ``start`` to ``stop``."""
 
     def __init__(self, path: Path) -> None:
+        super().__init__("simdedup-checkpoint")
         self._path = path
         self._log = path.with_name(f"{path.name}-wal")
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="simdedup-checkpoint", daemon=True)
 
-    def start(self) -> None:
-        """Start the thread."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End the thread, after the checkpoint it may be at; closing the index makes the last."""
-        self._stopping.set()
-        if self._thread.is_alive():
-            self._thread.join()
-
-    def _work(self) -> None:
+    def work(self) -> None:
+        """Look after the file's log at intervals; closing the index makes the last checkpoint."""
         with contextlib.ExitStack() as stack:
             connection: sqlite3.Connection | None = None
-            while not self._stopping.wait(_SECONDS):
+            while not self.stopping.wait(_SECONDS):
                 if self._size() < _SOME:
                     continue
                 try:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Callable
 
+from scrapy_simdedup.index.background import Background
 from scrapy_simdedup.index.redis.link import Link
 from scrapy_simdedup.index.redis.members import BEAT_SECONDS
 
@@ -16,28 +16,18 @@ logger = logging.getLogger(__name__)
 _RETURN_SECONDS = 1.0
 
 
-class Heart:
+class Heart(Background):
     """Calls ``beat`` at its rate, from ``start`` to ``stop``; failures wait for the next time."""
 
     def __init__(self, link: Link, beat: Callable[[], None]) -> None:
+        super().__init__("simdedup-heart")
         self._link = link
         self._beat = beat
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="simdedup-heart", daemon=True)
 
-    def start(self) -> None:
-        """Start the thread."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End the thread, after the beat it may be at."""
-        self._stopping.set()
-        if self._thread.is_alive():
-            self._thread.join()
-
-    def _work(self) -> None:
+    def work(self) -> None:
+        """Beat at intervals, and ask a server that is away whether it is back."""
         due = time.monotonic() + BEAT_SECONDS
-        while not self._stopping.wait(_RETURN_SECONDS):
+        while not self.stopping.wait(_RETURN_SECONDS):
             if self._link.away:
                 if not self._link.back():
                     continue
