@@ -14,6 +14,7 @@ import pytest
 
 from scrapy_simdedup.analysis import Analysis, Source, analyse
 from scrapy_simdedup.candidates import plans, propose
+from scrapy_simdedup.compare import Rules
 from scrapy_simdedup.deduplicator import Deduplicator
 from scrapy_simdedup.index import bands
 from scrapy_simdedup.index.bands import Plan
@@ -95,7 +96,7 @@ class Watched:
         """Return the pages that the methods propose, and begin to count from here."""
         self.widths.clear()
         self.reading.rows = 0
-        rules = self.dedup._rules(self.dedup.config)
+        rules = Rules.of(self.dedup.config)
         index = self.dedup._index
         sight = index.look(self.dedup.page("q"), lambda: plans(index, analysis, rules))
         return list(propose(analysis, rules, sight.rows()))

@@ -27,7 +27,7 @@ SCAN_COST = 0.0012
 SCAN_START = 150.0
 
 # A range with more rows than this is a crowd of alike fingerprints.
-_MOST_ROWS = 256
+MOST_ROWS = 256
 
 # Ranges of a plan that are worth trying before a scan; and where there is no scan.
 _MOST_RANGES = 256
@@ -75,7 +75,7 @@ class Plan(NamedTuple):
     """
 
     ranges: Sequence[Range]
-    most_rows: int = _MOST_ROWS
+    most_rows: int = MOST_ROWS
     otherwise: Callable[[], Plan | Scan] | None = None
     scan: Scan | None = None
 

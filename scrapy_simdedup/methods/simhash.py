@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from scrapy_simdedup.index.bands import Plan, Row, Rows, Scan, plan_hamming, rotations
+from scrapy_simdedup.index.bands import MOST_ROWS, Plan, Row, Rows, Scan, plan_hamming, rotations
 from scrapy_simdedup.methods.base import Limits, Pair
 from scrapy_simdedup.text.document import Document, Hashes
 
@@ -48,7 +48,7 @@ class Simhash:
 
     name = part_name = "simhash"
     bands = 4
-    most_rows = Plan.most_rows
+    most_rows = MOST_ROWS
     least_shared = 1
     # Of the candidates within the limit the nearest are looked at; more would be one crowd.
     most_candidates = 64
