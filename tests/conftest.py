@@ -42,11 +42,24 @@ def spark() -> Iterator[Any]:
         yield session
 
 
+_servers: list[RedisServer] = []
+
+
 @pytest.fixture(scope="session")
 def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
     """A Redis server for all tests that do not kill it."""
     with RedisServer(tmp_path_factory.mktemp("redis")) as server:
+        _servers.append(server)
         yield server
+        _servers.clear()
+
+
+@pytest.fixture(autouse=True)
+def emptied_redis() -> Iterator[None]:
+    """Nothing of a test stays in the server: what looks through its keys would take longer."""
+    yield
+    for server in _servers:
+        server.empty()
 
 
 @pytest.fixture(scope="session")

@@ -76,6 +76,12 @@ class RedisServer:
         if wipe:
             shutil.rmtree(self._folder / "appendonlydir", ignore_errors=True)
 
+    def empty(self) -> None:
+        """Remove all keys."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=30) as connection:
+            connection.sendall(b"FLUSHALL\r\n")
+            assert connection.recv(100).startswith(b"+OK")
+
     def __enter__(self) -> RedisServer:
         self.start()
         return self

@@ -22,6 +22,7 @@ from scrapy_simdedup.deduplicator import Deduplicator
 from scrapy_simdedup.exceptions import IndexUnusable
 from scrapy_simdedup.guards import facts
 from scrapy_simdedup.identity import identity_of
+from scrapy_simdedup.index.bands import MOST_ROWS
 from scrapy_simdedup.index.files import check_usable, move_aside
 from scrapy_simdedup.index.records import pack, unpack
 from scrapy_simdedup.index.sqlite import SqliteIndex
@@ -126,16 +127,14 @@ def test_index_agrees_with_brute_force(new_store, kind, stored, flips, limit):
                 kept.append(value)
 
 
-def test_crowds_hide_no_pair(store, monkeypatch):
+def test_crowds_hide_no_pair(store):
     """A prefix that very many fingerprints share does not hide a pair, nor fill the memory."""
-    from scrapy_simdedup.index import bands
-
-    monkeypatch.setattr(bands, "_MOST_ROWS", 50)
     with store.open(BITS_ONLY) as dedup:
-        crowd = [(0xABCD << 48) | (number * 0x9E3779B97F4A7C15 >> 16) for number in range(200)]
+        numbers = range(MOST_ROWS + 100)
+        crowd = [(0xABCD << 48) | (number * 0x9E3779B97F4A7C15 % 2**64 >> 16) for number in numbers]
         first = crowd[0]
         kept = [value for value in crowd if judge(dedup, hex(value), value).status == "unique"]
-        assert len(kept) > 150
+        assert len(kept) > MOST_ROWS
         assert judge(dedup, "near", first ^ 0b111).original == hex(first)
         # What comes after the scan began is in it as well.
         assert judge(dedup, "late", 0xABCD << 48 | 0x5555).status == "unique"

@@ -364,9 +364,9 @@ class IndexAgainstModel(RuleBasedStateMachine):
             assert self.store.wrong(["simhash"]) == []
 
 
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
-    ("kind", "examples", "steps"),
-    [(kind, 20, 40) for kind in KINDS] + [pytest.param("sqlite", 100, 80, marks=pytest.mark.slow)],
+    ("examples", "steps"), [(20, 40), pytest.param(100, 80, marks=pytest.mark.slow)]
 )
 def test_index_against_model(new_store: Any, kind: str, examples: int, steps: int) -> None:
     machine = type("Machine", (IndexAgainstModel,), {"new": lambda _: new_store(kind)})
