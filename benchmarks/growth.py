@@ -11,8 +11,8 @@ import argparse
 import json
 from pathlib import Path
 
-from figures import Figures, merged, rounded, show
-from index import versions
+from figures import Figures, merged, rounded, show, versions
+from index import PACKAGES
 from index_file import index_of
 from index_judge import judge
 from index_lookup import compare
@@ -103,7 +103,7 @@ def main() -> None:
             "queries": options.queries,
             "share": _SHARE,
             "repeat": options.repeat,
-            "versions": versions(),
+            "versions": versions(PACKAGES),
         }
         options.json.write_text(json.dumps({**written, "meta": meta}, indent=2) + "\n")
 

@@ -20,7 +20,7 @@ from index_lookup import compare
 from index_peers import PEERS, measure_all
 from made_up import IDENTICAL, PREFIX, SEED, TEMPLATE
 
-_PACKAGES = ("scrapy-simdedup", "numpy", "simhash", "faiss-cpu", "datasketch")
+PACKAGES = ("scrapy-simdedup", "numpy", "simhash", "faiss-cpu", "datasketch")
 
 
 def measure(options: argparse.Namespace) -> dict[str, Figures]:
@@ -98,7 +98,7 @@ def main() -> None:
         "seed": SEED,
         **{name: getattr(options, name) for name in ("pages", "queries", "share", "repeat")},
         "pure_work": rounded(control),
-        "versions": {**versions(_PACKAGES), "sqlite": sqlite3.sqlite_version},
+        "versions": {**versions(PACKAGES), "sqlite": sqlite3.sqlite_version},
     }
     if options.json:
         written = {name: rounded(figures) for name, figures in found.items()}

@@ -74,6 +74,9 @@ class Store:
         """Return what is wrong with what is stored; ``settled``: nothing may be open."""
         raise NotImplementedError
 
+    def empty(self) -> None:
+        """Remove what would be in the way of others; this store is done with."""
+
 
 def log_of(dedup: Deduplicator) -> Any:
     """Return the open file that holds the log of decisions."""
@@ -142,6 +145,10 @@ class RedisStore(Store):
                 seen = (each.seen, each.previous, each.visits)
                 rows.append(Row(number, each.url, each.digest, each.confirmed, *seen))
         return rows
+
+    def empty(self) -> None:
+        # Whoever looks through an index's keys looks through all keys of the server.
+        self.client.flushall()
 
     def bodies(self) -> int:
         return len(self.client.keys(f"{self.keys.prefix}:body:*"))

@@ -362,11 +362,17 @@ class IndexAgainstModel(RuleBasedStateMachine):
         if self.runs:
             self.store.open(BITS_ONLY).close()
             assert self.store.wrong(["simhash"]) == []
+        self.store.empty()
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
-    ("examples", "steps"), [(20, 40), pytest.param(100, 80, marks=pytest.mark.slow)]
+    ("kind", "examples", "steps"),
+    [
+        *((kind, 20, 40) for kind in KINDS),
+        pytest.param("sqlite", 100, 80, marks=pytest.mark.slow),
+        # A step takes three times as long there.
+        pytest.param("redis", 40, 80, marks=pytest.mark.slow),
+    ],
 )
 def test_index_against_model(new_store: Any, kind: str, examples: int, steps: int) -> None:
     machine = type("Machine", (IndexAgainstModel,), {"new": lambda _: new_store(kind)})

@@ -9,11 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from math import log
 
 # What jieba takes for Chinese; any other character is a word by itself.
 _BLOCK = re.compile("[\u4e00-\u9fd5]+|.", re.DOTALL)
 
+# Between two signs there is often a phrase that was there before: blocks of so many characters
+# are remembered, the last so many of them.
+_SHORT = 8
+_REMEMBERED = 8_192
 
 # Of what is not in the dictionary, not even as the beginning of a word. No score is so high.
 _MISSING = 1.0
@@ -28,6 +33,7 @@ class WordGraph:
         self._scores = {
             word: log(count) + self._unknown if count else None for word, count in counts.items()
         }
+        self._cut_short = lru_cache(maxsize=_REMEMBERED)(self._cut_block)
 
     def cut(self, run: str) -> list[str]:
         """Return the words of a run, in order."""
@@ -35,6 +41,8 @@ class WordGraph:
         for block in _BLOCK.findall(run):
             if len(block) == 1:
                 words.append(block)
+            elif len(block) <= _SHORT:
+                words += self._cut_short(block)
             else:
                 words += self._cut_block(block)
         return words

@@ -91,12 +91,13 @@ class RedisUpkeep:
         changes = []
         for page, record in records.items():
             change = self._access.change()
-            # Who copied a page that may never be stored is to be told.
-            change.delete(page, record, orphans=not record.settled)
+            # Who copied a page that may never be stored is to be told. One that is confirmed was,
+            # also while a visit to it is open.
+            change.delete(page, record, orphans=not record.confirmed)
             changes.append(change)
         done = self._access.commit_all(changes) if changes else []
         gone = [record for record, made in zip(records.values(), done, strict=True) if made]
-        self._access.notices |= any(not record.settled for record in gone)
+        self._access.notices |= any(not record.confirmed for record in gone)
         urls = json.dumps([record.url for record in gone])
         with self._log.write():
             copies = self._log.connection.execute(_MARK, (now(), urls)).rowcount
