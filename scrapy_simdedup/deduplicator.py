@@ -92,7 +92,7 @@ class Deduplicator(Keeper):
                 MOST_PAGES_32,
             )
         if self.reaped.orphans:
-            logger.warning("%s", self.reaped.warning)
+            logger.warning("%s", self.reaped.warning(self.path))
         if self.config.max_age and not is_address(index):
             # In Redis pages expire by themselves.
             self._prune_at_start(self.config.max_age)
@@ -247,10 +247,9 @@ class Deduplicator(Keeper):
             orphans = (*settled.orphans, *self._index.orphaned())
         return self._told(replace(settled, orphans=orphans))
 
-    @staticmethod
-    def _told(settled: Settled) -> Settled:
+    def _told(self, settled: Settled) -> Settled:
         if settled.orphans:
-            logger.warning("%s", settled.warning)
+            logger.warning("%s", settled.warning(self.path))
         return settled
 
     def release_open(self) -> Settled:

@@ -119,7 +119,7 @@ def test_a_handled_exception_releases_if_nobody_recovers(crawl, pair):
     assert done.verdicts["/b"]["status"] == "unique"
 
 
-def test_a_copy_in_flight_becomes_an_orphan(crawl, site):
+def test_a_copy_in_flight_becomes_an_orphan(crawl, site, tmp_path):
     """/b is refused while /a is open; then /a's callback raises."""
     site.html("/a", page(story(1)))
     site.html("/b", page(story(1)))
@@ -133,6 +133,8 @@ def test_a_copy_in_flight_becomes_an_orphan(crawl, site):
     assert statuses == ["orphaned", "unique"]
     assert done.stat("pages/orphaned") == 1
     assert done.log.count("copies were refused because of pages that were not stored") == 1
+    listed = f"scrapy simdedup export --index {tmp_path / 'index.db'} --status orphaned"
+    assert listed in done.log
     assert done.stat("index/originals") == 0
 
 

@@ -146,6 +146,7 @@ def test_beside_a_crawl_whose_claims_are_open(index, call):
         assert (code, out) == (0, "originals removed: 1; copies of them in the log: 0\n")
         assert "1 copies were refused because of pages that were not stored after all" in err
         assert "e.g. https://newer.example/ because of https://new.example/" in err
+        assert f"scrapy simdedup export --index {index} --status orphaned" in err
         assert crawl.confirm([claim]).count == 0
     assert wrong_with(index, METHODS) == []
 

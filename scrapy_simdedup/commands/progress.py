@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_simdedup.commands.screen import say, watched
@@ -22,8 +23,8 @@ def progress(what: str, total: int | None) -> Iterator[Callable[[int], object]]:
         yield bar.update
 
 
-def total_of(steps: Iterator[Removed], total: int) -> Removed:
-    """Take all steps of an upkeep, show how far it is, and say what is to be crawled again."""
+def total_of(steps: Iterator[Removed], total: int, path: Path) -> Removed:
+    """Take all steps of an index's upkeep, show how far it is, and say what to crawl again."""
     from scrapy_simdedup.index.records import Settled
     from scrapy_simdedup.index.upkeep import PAUSE, Removed
 
@@ -34,5 +35,5 @@ def total_of(steps: Iterator[Removed], total: int) -> Removed:
             step(each.originals + each.decisions)
             time.sleep(PAUSE)
     if removed.orphans:
-        say(Settled(0, removed.orphans).warning)
+        say(Settled(0, removed.orphans).warning(path))
     return removed

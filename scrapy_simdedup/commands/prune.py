@@ -53,10 +53,10 @@ def run(opts: argparse.Namespace, settings: Any) -> None:
         originals, copies = upkeep.old(before)
         decisions = upkeep.old_decisions(before) if opts.decisions else 0
         if not opts.dry_run:
-            removed = total_of(upkeep.prune(before), originals)
+            removed = total_of(upkeep.prune(before), originals, path)
             originals, copies = removed.originals, removed.copies
             if opts.decisions:
-                decisions = total_of(upkeep.prune_decisions(before), decisions).decisions
+                decisions = total_of(upkeep.prune_decisions(before), decisions, path).decisions
         done = "to prune" if opts.dry_run else "pruned"
         out.write(
             f"originals {done}, which no run has met since {before}: {originals:,};"

@@ -49,5 +49,5 @@ def run(opts: argparse.Namespace, settings: Any) -> None:
     gone = made.left_out
     left_out = f", {gone.originals:,} left out" if gone.originals else ""
     if gone.orphans:
-        say(Settled(0, gone.orphans).warning)
+        say(Settled(0, gone.orphans).warning(made.path))
     say(f"{made.pages:,} pages signed anew{left_out}: {made.path}; the old index is {made.old}")

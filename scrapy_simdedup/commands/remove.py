@@ -62,7 +62,7 @@ def run(opts: argparse.Namespace, settings: Any) -> int:
             told = f"originals to remove: {len(pages):,}; copies of them in the log: {copies:,}"
             say(told)
         else:
-            removed = total_of(upkeep.remove(pages), len(pages))
+            removed = total_of(upkeep.remove(pages), len(pages), path)
             out.write(
                 f"originals removed: {removed.originals:,};"
                 f" copies of them in the log: {removed.copies:,}\n"

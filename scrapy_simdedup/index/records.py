@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 Signature = Mapping[str, bytes]
@@ -104,14 +106,13 @@ class Settled:
     count: int
     orphans: Sequence[Orphan] = ()
 
-    @property
-    def warning(self) -> str:
-        """What there is to say of the orphans, where there are some."""
+    def warning(self, log: Path) -> str:
+        """Say of the orphans, where there are some, what happened, and where the log lists them."""
         first = self.orphans[0]
         return (
             f"{len(self.orphans)} copies were refused because of pages that were not stored after"
             f" all, e.g. {first.url} because of {first.original}; list them with:"
-            " scrapy simdedup export --status orphaned"
+            f" scrapy simdedup export --index {shlex.quote(str(log))} --status orphaned"
         )
 
 
