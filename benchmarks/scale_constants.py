@@ -19,7 +19,7 @@ class Constant:
 
 CONSTANTS = {
     "analyse_ms": Constant(
-        14.7, "CPU time to extract and sign a page, ms", "crawl.py, workers_cpu_ms"
+        19.32, "CPU time to extract and sign a page, ms", "crawl.py, workers_cpu_ms"
     ),
     "sqlite_bytes": Constant(
         1167, "SQLite: bytes of index a page", "index.py at 10 million, bytes_per_page"
