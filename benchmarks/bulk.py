@@ -22,7 +22,7 @@ from made_up import KINDS, UNIFORM, Bytes, MadeUp, Words, bodies, digests, terms
 
 from scrapy_simdedup import Deduplicator
 from scrapy_simdedup.digests import name_hash
-from scrapy_simdedup.index.bands import rotate
+from scrapy_simdedup.index.bands import rotations
 from scrapy_simdedup.index.pages import BODY_BAND, IDENTITY_BAND
 from scrapy_simdedup.index.records import pack
 from scrapy_simdedup.methods import FIRST_BAND, METHODS
@@ -146,7 +146,7 @@ def _sorted(band: int, keys: Words, pages: Words) -> BandRows:
 def _rotated(values: Words, band: int) -> Words:
     left, right = np.uint64(16 * band), np.uint64(64 - 16 * band)
     turned = (values << left) | (values >> right) if band else values
-    assert int(turned[0]) == rotate(int(values[0]), 16 * band)
+    assert int(turned[0]) == rotations(int(values[0]))[band]
     return turned
 
 

@@ -7,14 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
 from typing import Any
 
-from scrapy_simdedup import parse
+from scrapy_simdedup import item_rules, parse
 from scrapy_simdedup.exceptions import ConfigError
 from scrapy_simdedup.index.bands import farthest
 from scrapy_simdedup.index.redis.address import is_address, masked
 from scrapy_simdedup.methods import METHODS
 from scrapy_simdedup.methods.base import Limits
 from scrapy_simdedup.methods.simhash import Simhash
-from scrapy_simdedup.parse import ItemRules
 from scrapy_simdedup.text.document import Shape
 from scrapy_simdedup.text.user_dict import UserDict
 
@@ -75,9 +74,9 @@ class Config:
         "a list of callback names",
         "The spider callbacks whose responses are judged; empty: all of them.",
     )
-    item_fields: ItemRules = _setting(
+    item_fields: item_rules.ItemRules = _setting(
         {},
-        parse.item_rules,
+        item_rules.read,
         'a dict: `{"html": FIELD}` or `{"text": FIELD or [FIELDS], "key": FIELD}`, or one such'
         " dict for each item class path",
         "Which items are judged by their own content.",

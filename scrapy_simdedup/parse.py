@@ -7,8 +7,7 @@ import logging
 import math
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -31,22 +30,6 @@ EXPORT_FORMATS = {
     ".jsonl.gz": "jsonl",
     ".parquet": "parquet",
 }
-
-
-@dataclass(frozen=True)
-class ItemRule:
-    """How items of one class are judged: fields with HTML, fields with text, field with a key.
-
-    ``item_class`` is the class's dotted path, ``""`` for items of every class.
-    """
-
-    item_class: str
-    html: tuple[str, ...]
-    text: tuple[str, ...]
-    key: str
-
-
-ItemRules = tuple[ItemRule, ...]
 
 
 def boolean(value: Any) -> bool:
@@ -280,29 +263,3 @@ def extractor(value: Any) -> str:
         if not callable(found):
             raise TypeError
     return name
-
-
-def item_rules(value: Any) -> ItemRules:
-    """Read ``{"html": ...}``, ``{"text": ..., "key": ...}``, or one such dict a class path."""
-    if isinstance(value, str):
-        value = json.loads(value)
-    if not isinstance(value, Mapping):
-        raise TypeError
-    if not value:
-        return ()
-    if value.keys() <= {"html", "text", "key"}:
-        return (_item_rule("", value),)
-    return tuple(_item_rule(str(path), rule) for path, rule in value.items())
-
-
-def _item_rule(path: str, rule: Any) -> ItemRule:
-    if not isinstance(rule, Mapping) or not rule.keys() <= {"html", "text", "key"}:
-        raise ValueError(f"{path or 'rule'}: only html, text and key")
-    html, text = (_fields(rule.get(kind, ())) for kind in ("html", "text"))
-    if not html and not text:
-        raise ValueError("neither html nor text")
-    return ItemRule(path, html, text, string(rule.get("key", "")))
-
-
-def _fields(value: Any) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) else names(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import uuid
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
@@ -36,7 +37,7 @@ class Row:
     visits: int
 
 
-class Store:
+class Store(ABC):
     """One index and its log of decisions."""
 
     kind: str
@@ -53,29 +54,30 @@ class Store:
         with closing(sqlite3.connect(f"{self.log.as_uri()}?mode=ro", uri=True)) as log:
             return log.execute(query, values).fetchall()
 
+    @abstractmethod
     def held(self) -> list[Row]:
         """Return the pages that are stored, oldest first."""
-        raise NotImplementedError
 
+    @abstractmethod
     def bodies(self) -> int:
         """Return how many bodies are remembered of which no page is stored."""
-        raise NotImplementedError
 
+    @abstractmethod
     def die(self, dedup: Deduplicator) -> None:
         """Do what is left of a process that is killed: nothing is said, and its lock is gone."""
-        raise NotImplementedError
 
     def stop(self, dedups: Sequence[Deduplicator]) -> None:
         """Do what is left when a machine stops: all its processes die at once."""
         for dedup in dedups:
             self.die(dedup)
 
+    @abstractmethod
     def wrong(self, methods: Iterable[str], *, settled: bool = True) -> list[str]:
         """Return what is wrong with what is stored; ``settled``: nothing may be open."""
-        raise NotImplementedError
 
+    @abstractmethod
     def empty(self) -> None:
-        """Remove what would be in the way of others; this store is done with."""
+        """Remove what is stored; this store is done with."""
 
 
 def log_of(dedup: Deduplicator) -> Any:
@@ -118,6 +120,9 @@ class FileStore(Store):
         for dedup in dedups:
             dedup.close()
         self.log, self.index = copy, str(copy)
+
+    def empty(self) -> None:
+        self.log.unlink()
 
     def wrong(self, methods: Iterable[str], *, settled: bool = True) -> list[str]:
         return invariants.wrong_with(self.log, methods, settled=settled)

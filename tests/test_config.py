@@ -17,7 +17,7 @@ from scrapy.settings import Settings
 
 from scrapy_simdedup import ConfigError, Deduplicator, parse
 from scrapy_simdedup.config import Config, setting_name, unknown_settings
-from scrapy_simdedup.parse import ItemRule
+from scrapy_simdedup.item_rules import ItemRule
 from scrapy_simdedup.sites import site_of, stored_url
 from scrapy_simdedup.workers import cpus
 

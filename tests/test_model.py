@@ -362,7 +362,7 @@ class IndexAgainstModel(RuleBasedStateMachine):
         if self.runs:
             self.store.open(BITS_ONLY).close()
             assert self.store.wrong(["simhash"]) == []
-        self.store.empty()
+            self.store.empty()
 
 
 @pytest.mark.parametrize(

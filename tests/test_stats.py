@@ -13,7 +13,7 @@ import pytest
 
 from scrapy_simdedup import Deduplicator
 from scrapy_simdedup.analysis import Source, analyse
-from scrapy_simdedup.index.bands import rotate
+from scrapy_simdedup.index.bands import rotations
 from scrapy_simdedup.index.files import opened
 from scrapy_simdedup.index.records import NewPage
 from scrapy_simdedup.logs import buckets
@@ -152,9 +152,7 @@ def test_the_largest_buckets(crowds, monkeypatch, sampled):
     keys = by_part(found, "sketch")
     assert keys[:2] == [(f"{9:016x}", CROWD, True), (f"{7:016x}", CROWD, True)]
     # The parts of a fingerprint by which it is looked up, and what they are on.
-    counted = Counter(
-        rotate(fingerprint(at), 16 * band) >> 48 for at in range(CROWD) for band in range(4)
-    )
+    counted = Counter(key >> 48 for at in range(CROWD) for key in rotations(fingerprint(at)))
     largest = by_part(found, "simhash")
     assert largest[0] == ("abcd", CROWD, False)
     assert all(counted[int(key, 16)] == pages for key, pages, _ in largest)

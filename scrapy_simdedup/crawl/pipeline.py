@@ -17,7 +17,7 @@ from scrapy_simdedup.crawl.tags import Tagger
 from scrapy_simdedup.deduplicator import Deduplicator
 from scrapy_simdedup.exceptions import NearDuplicateItem
 from scrapy_simdedup.index.records import Claim, Subject
-from scrapy_simdedup.parse import ItemRule
+from scrapy_simdedup.item_rules import ItemRule
 from scrapy_simdedup.verdict import Verdict
 from scrapy_simdedup.workers import WorkTimeoutError
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 
 
-class Background:
+class Background(ABC):
     """Runs ``work`` in a daemon thread, which ends when ``stopping`` is set."""
 
     def __init__(self, name: str) -> None:
         self.stopping = threading.Event()
         self._thread = threading.Thread(target=self.work, name=name, daemon=True)
 
+    @abstractmethod
     def work(self) -> None:
         """Work until ``stopping`` is set."""
-        raise NotImplementedError
 
     def start(self) -> None:
         """Start the thread."""

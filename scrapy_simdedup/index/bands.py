@@ -87,13 +87,8 @@ def most_shared(found: Sequence[Row], least: int = 1) -> list[int]:
     return [page for _, page in enough]
 
 
-def rotate(value: int, by: int, bits: int = 64) -> int:
-    """Rotate a value of ``bits`` bits left."""
-    return ((value << by) | (value >> (bits - by))) & ((1 << bits) - 1) if by else value
-
-
 def rotations(value: int, bits: int = 64) -> list[int]:
-    """Return the keys of a fingerprint: rotated by 0, 16, 32 ... bits, as upper ends of 64 bits."""
+    """Return a fingerprint's keys: it, rotated left by 0, 16, 32 ..., as the upper of 64 bits."""
     above, all_bits = 64 - bits, (1 << bits) - 1
     # Twice in a row, a number has all its rotations in it.
     twice = value << bits | value
