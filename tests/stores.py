@@ -141,10 +141,16 @@ class RedisStore(Store):
 
     def held(self) -> list[Row]:
         last = int(self.client.hget(self.keys.meta, "pages") or 0)
+        numbers = range(1, last + 1)
+        # In one transaction, since crawlers may be at work.
+        with self.client.pipeline() as asking:
+            for number in numbers:
+                asking.get(self.keys.page(number))
+                asking.getbit(self.keys.held, number)
+            answers = asking.execute()
         rows = []
-        for number in range(1, last + 1):
-            raw = self.client.get(self.keys.page(number))
-            assert self.client.getbit(self.keys.held, number) == (raw is not None)
+        for number, raw, held in zip(numbers, answers[::2], answers[1::2], strict=True):
+            assert held == (raw is not None)
             if raw is not None:
                 each = Record.unpack(raw)
                 seen = (each.seen, each.previous, each.visits)

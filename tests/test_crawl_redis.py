@@ -119,6 +119,11 @@ def decisions(stores: Iterable[RedisStore]) -> list[tuple[str, str, str | None]]
     ]
 
 
+def confirmed(store: RedisStore) -> set[str]:
+    """Return the URLs of the originals that nobody can take back."""
+    return {row.url for row in store.held() if row.confirmed}
+
+
 def groups(rows: Iterable[tuple[str, str, str | None]]) -> set[frozenset[str]]:
     """Return which pages belong together: an original and its copies, by their paths."""
     found: defaultdict[str, set[str]] = defaultdict(set)
@@ -219,8 +224,10 @@ def test_a_crawler_and_the_server_are_killed(site, tmp_path, wipe):
         fleet = Fleet(site, tmp_path, server.url(name), paths)
         fleet.late = ["late:0.2"]
         processes = [fleet.start(number) for number in range(CRAWLERS)]
-        fleet.wait(lambda: len(fleet.stored()) >= STORIES // 4)
+        index = RedisStore(tmp_path, name, server)
+        fleet.wait(lambda: len(confirmed(index)) >= STORIES // 4)
         processes[0].send_signal(signal.SIGKILL)
+        before_kill = confirmed(index)
         server.kill(wipe=wipe)
         # The others go on without it: what they cannot judge they pass on.
         others = range(1, CRAWLERS)
@@ -257,6 +264,8 @@ def test_a_crawler_and_the_server_are_killed(site, tmp_path, wipe):
         held = Counter(story_of(row.url) for row in stores[0].held())
         assert set(held) <= set(stored)
         assert set(held.values()) == {1}
+        if not wipe:
+            assert before_kill <= {row.url for row in stores[0].held()}
 
 
 def test_a_crawl_does_not_start_without_its_server(crawl, site):
