@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from scrapy_simdedup.index import bands
-from scrapy_simdedup.index.bands import Plan, Range, choose_width
+from scrapy_simdedup.index.bands import Plan, choose_width
 from scrapy_simdedup.index.lookup import Lookup
 
 SEED = 20260101
@@ -74,7 +74,7 @@ def measure(pages: int) -> dict[str, float]:
             plans = cycle(
                 Plan(
                     [
-                        Range(at % 4, low << below, (low << below) | ((1 << below) - 1))
+                        (at % 4, low << below, (low << below) | ((1 << below) - 1))
                         for at, low in enumerate(each)
                     ],
                     most_rows=10**6,

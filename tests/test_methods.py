@@ -321,8 +321,8 @@ def test_sketch_rows_are_found_by_the_plan_of_the_same_text() -> None:
     rows = list(Sketch().rows(part))
     assert len(rows) == 16
     plan = Sketch().plan(part, 60, Limits(), 1000)
-    assert [(each.band, each.low) for each in plan.ranges] == rows
-    assert all(each.low == each.high for each in plan.ranges)
+    assert [(band, low) for band, low, _ in plan.ranges] == rows
+    assert all(low == high for _, low, high in plan.ranges)
     # Crowded keys are left out, never answered by reading the whole band.
     assert plan.otherwise is None
 

@@ -81,7 +81,7 @@ class Watched:
         ranges, scan = self.lookup._ranges, self.lookup._scan
 
         def watched_ranges(base: int, plan: Plan, start: int) -> Any:
-            width = 64 - (plan.ranges[0].high - plan.ranges[0].low).bit_length()
+            width = 64 - (plan.ranges[0][2] - plan.ranges[0][1]).bit_length()
             if self.widths[-1:] != [width]:
                 self.widths.append(width)
             return ranges(base, plan, start)

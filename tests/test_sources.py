@@ -106,9 +106,7 @@ def test_32_bit_look_ups_are_exact(value, flips, limit, width):
         if (
             row[0] == plan.band
             if isinstance(plan, Scan)
-            else any(
-                row[0] == each.band and each.low <= row[1] <= each.high for each in plan.ranges
-            )
+            else any(row[0] == band and low <= row[1] <= high for band, low, high in plan.ranges)
         )
     ]
     limits = Limits(distances=((0, limit),))

@@ -34,13 +34,8 @@ _MOST_RANGES = 256
 _MOST_PREFIXES = 600
 
 
-class Range(NamedTuple):
-    """All keys of a band from ``low`` to ``high``, both included, unsigned."""
-
-    band: int
-    low: int
-    high: int
-
+Range = tuple[int, int, int]
+"""All keys of a band from a lowest to a highest one, both included, unsigned."""
 
 Row = tuple[int, int, int]
 """A row that a plan found: band, unsigned key, page number."""
@@ -80,8 +75,16 @@ class Plan(NamedTuple):
     scan: Scan | None = None
 
 
+def plan_exact(rows: Rows, most_rows: int) -> Plan:
+    """Plan the look-up of all that shares a row with these; crowded keys are left out."""
+    return Plan([(band, key, key) for band, key in rows], most_rows)
+
+
 def most_shared(found: Sequence[Row], least: int = 1) -> list[int]:
     """Return the pages with at least ``least`` rows, those with most first, then first seen."""
+    if len(found) < least:
+        # So it is for most pages.
+        return []
     shared = Counter(page for _, _, page in found)
     enough = sorted((-count, page) for page, count in shared.items() if count >= least)
     return [page for _, page in enough]
@@ -126,7 +129,7 @@ def _ranges(value: int, limit: int, width: int, bits: int) -> list[Range]:
     below = 64 - width
     rest, part = (1 << below) - 1, (1 << width) - 1
     return [
-        Range(band, low, low | rest)
+        (band, low, low | rest)
         for band, place, masks in _parts(limit, width, bits)
         for mask in masks
         for low in (((value >> place & part) ^ mask) << below,)

@@ -93,6 +93,6 @@ def _proposes(name: str, kept: Side, new: Side, limits: Limits) -> bool:
         (band, key, 0)
         for band, key in method.rows(kept.signature[method.part_name])
         if isinstance(plan, Scan)
-        or any(each.band == band and each.low <= key <= each.high for each in plan.ranges)
+        or any(at == band and low <= key <= high for at, low, high in plan.ranges)
     ]
     return bool(rows and method.pick(part, new.terms, limits, rows))

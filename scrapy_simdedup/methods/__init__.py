@@ -45,6 +45,8 @@ def rows_of(methods: Sequence[str]) -> Callable[[Signature], Rows]:
         (FIRST_BAND[METHODS[name].part_name], METHODS[name], METHODS[name].part_name)
         for name in methods
     ]
+    # Methods that share a part have rows in common.
+    shared = len({first for first, _, _ in chosen}) < len(chosen)
 
     def rows(signature: Signature) -> Rows:
         found = [
@@ -52,7 +54,6 @@ def rows_of(methods: Sequence[str]) -> Callable[[Signature], Rows]:
             for first, method, part in chosen
             for band, key in method.rows(signature[part])
         ]
-        # Methods that share a part have rows in common.
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys(found)) if shared else found
 
     return rows

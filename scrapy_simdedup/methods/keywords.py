@@ -18,7 +18,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from scrapy_simdedup.index.bands import Plan, Range, Row, Rows
+from scrapy_simdedup.index.bands import Plan, Row, Rows, plan_exact
 from scrapy_simdedup.methods.base import Limits, Pair
 from scrapy_simdedup.text.document import Document
 from scrapy_simdedup.text.normalise import normalise
@@ -107,8 +107,7 @@ class Keywords:
 
     def plan(self, part: bytes, terms: int, limits: Limits, size: int) -> Plan:
         """Return the exact range of the digest; a crowded one is a slogan, and is skipped."""
-        ranges = [Range(band, key, key) for band, key in self.rows(part)]
-        return Plan(ranges, most_rows=self.most_rows)
+        return plan_exact(self.rows(part), self.most_rows)
 
     def pick(self, part: bytes, terms: int, limits: Limits, found: Sequence[Row]) -> list[int]:
         """Return the pages with that digest, first seen first."""

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 import xxhash
 
-from scrapy_simdedup.index.bands import Plan, Range, Row, Rows, most_shared
+from scrapy_simdedup.index.bands import Plan, Row, Rows, most_shared, plan_exact
 from scrapy_simdedup.methods.base import Limits, Pair
 from scrapy_simdedup.text.document import Document
 from scrapy_simdedup.text.normalise import normalise
@@ -82,8 +82,7 @@ class Piecewise:
 
     def plan(self, part: bytes, terms: int, limits: Limits, size: int) -> Plan:
         """Return one exact range for each row; crowded ones (a site's slogan) are skipped."""
-        ranges = [Range(band, key, key) for band, key in self.rows(part)]
-        return Plan(ranges, most_rows=self.most_rows)
+        return plan_exact(self.rows(part), self.most_rows)
 
     def pick(self, part: bytes, terms: int, limits: Limits, found: Sequence[Row]) -> list[int]:
         """Return the pages that share rows, most shared first."""

@@ -12,11 +12,12 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from scrapy_simdedup.index.bands import Plan, Range, Row, Rows, most_shared
+from scrapy_simdedup.index.bands import Plan, Row, Rows, most_shared, plan_exact
 from scrapy_simdedup.methods.base import Limits, Pair
 from scrapy_simdedup.text.document import Document, Hashes
 
@@ -72,15 +73,18 @@ def overlap(shingles: Hashes, part: bytes) -> Overlap:
     containment = hits / len(inside)
     common = min(containment * len(shingles), hits / len(tags) * size, size, len(shingles))
     resemblance = common / (size + len(shingles) - common)
-    new = _in_parts(known, len(shingles)) < _KNOWN_SHARE * _in_parts(inside, len(shingles))
-    return Overlap(resemblance, containment, int(new.sum()))
+    counts = zip(_in_parts(known, len(shingles)), _in_parts(inside, len(shingles)), strict=True)
+    new = sum(of_known < _KNOWN_SHARE * of_all for of_known, of_all in counts)
+    return Overlap(resemblance, containment, new)
 
 
-def _in_parts(places: npt.NDArray[np.intp], length: int) -> npt.NDArray[np.intp]:
+def _in_parts(places: npt.NDArray[np.intp], length: int) -> list[int]:
     """Count the places in each of eight equal parts; the first ones take what is left over."""
     whole, more = divmod(length, PARTS)
     ends = [whole * part + min(part, more) for part in range(1, PARTS)]
-    return np.diff(np.searchsorted(places, ends), prepend=0, append=len(places))
+    # So few numbers are faster without numpy.
+    first = [0, *np.searchsorted(places, ends).tolist(), len(places)]
+    return [end - start for start, end in pairwise(first)]
 
 
 def resembles(found: Overlap, limits: Limits) -> bool:
@@ -144,8 +148,7 @@ class Sketch:
 
     def plan(self, part: bytes, terms: int, limits: Limits, size: int) -> Plan:
         """Return one exact range for each row key; crowded keys are skipped."""
-        ranges = [Range(band, key, key) for band, key in self.rows(part)]
-        return Plan(ranges, most_rows=self.most_rows)
+        return plan_exact(self.rows(part), self.most_rows)
 
     def pick(self, part: bytes, terms: int, limits: Limits, found: Sequence[Row]) -> list[int]:
         """Return the pages that share at least two row keys, most shared first."""

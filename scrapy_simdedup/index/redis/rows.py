@@ -80,8 +80,8 @@ def near(space: int, scan: Scan, ranges: Sequence[Range], buckets: Iterable[byte
     contents = list(buckets)
     counts = [len(content) // size for content in contents]
     table = np.frombuffer(b"".join(contents), dtype=np.uint8).reshape(-1, size)
-    band = np.repeat([each.band for each in ranges], counts)
-    high = np.repeat(np.array([each.low for each in ranges], dtype=np.uint64), counts)
+    band = np.repeat([band for band, _, _ in ranges], counts)
+    high = np.repeat(np.array([low for _, low, _ in ranges], dtype=np.uint64), counts)
     keys = _numbers(table[:, :6]) | high
     apart = np.bitwise_count(keys ^ np.array(scan.turned(), dtype=np.uint64)[band])
     wanted = apart <= scan.limit

@@ -53,7 +53,7 @@ class Question:
         ranges = scan.ranges()
         wide = _Wide(scan, ranges, len(self.buckets))
         self.buckets += [
-            self.layout.bucket(self.space, first + each.band, each.low >> 48) for each in ranges
+            self.layout.bucket(self.space, first + band, low >> 48) for band, low, _ in ranges
         ]
         return wide
 
