@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -95,7 +96,7 @@ def distinct(document: Document) -> list[str]:
 STAGES = (
     Way(PRODUCT, "normalise", raw, always(normalise)),
     Way(PRODUCT, "segment", lambda document: document.text, always(segment)),
-    Way(PRODUCT, "weigh", terms, always(weigh)),
+    Way(PRODUCT, "weigh", terms, always(lambda terms: weigh(Counter(terms)))),
     Way(PRODUCT, "sign", weighted, always(fingerprint)),
     Way(PRODUCT, "sketch", replace, always(METHODS["sketch"].sign)),
     Way(

@@ -42,7 +42,7 @@ WEIGHTS = st.dictionaries(
 
 
 def weighted(weights: dict[str, int]) -> Document:
-    return Document("", list(weights), weights)
+    return Document("", list(weights), dict.fromkeys(weights, 1), weights)
 
 
 def term_hash(term: str) -> int:

@@ -255,12 +255,14 @@ def test_one_greek_word_adds_one_term_and_changes_no_other(text: str) -> None:
     assert terms(f"{text} φάρε") == [*terms(text), "φάρε"]
 
 
-def test_no_character_is_a_letter_in_one_latin_text_and_none_in_another() -> None:
+@pytest.mark.parametrize("before", ["ab", "灯塔ab"], ids=["Latin", "Chinese"])
+def test_no_character_is_a_letter_in_one_text_and_none_in_another(before: str) -> None:
     differing = [
         f"U+{code:04X}"
-        for code in (*range(0x300), *range(0x2000, 0x2C00))
+        for code in (*range(0x300), *range(0x2000, 0x2C00), *range(0x3000, 0xA000))
         if unicodedata.category(chr(code)) != "Cn"
-        and terms(f"ab{chr(code)}cd φάρε")[:-1] != terms(f"ab{chr(code)}cd")
+        and segment(normalise(f"{before}{chr(code)}cd φάρε"), list)[:-1]
+        != segment(normalise(f"{before}{chr(code)}cd"), list)
     ]
     assert differing == []
 
@@ -375,7 +377,8 @@ def test_first_use_from_eight_threads_gives_the_same_terms(tmp_path: Path) -> No
         st.one_of(
             st.characters(max_codepoint=0x2FF),
             st.characters(min_codepoint=0x2000, max_codepoint=0x2BFF),
-            st.sampled_from("’“”—…€ µ²ßéœłðþ_"),
+            st.characters(min_codepoint=0x3000, max_codepoint=0x9FFF),
+            st.sampled_from("’“”—…€ µ²ßéœłðþ_灯塔，。々〆〇"),
         ),
         max_size=60,
     )
@@ -386,5 +389,7 @@ def test_the_faster_ways_find_the_same_words(text: str) -> None:
     words = [match.group() for match in segment_module._RUN.finditer(text)]
     if segment_module._BEYOND_LATIN.search(text) is None:
         assert segment(text) == words
+    if segment_module._BEYOND_CHINESE.search(text) is None:
+        assert segment(text, lambda run: [run]) == words
     if segment_module._BEYOND_WESTERN.search(text) is None:
         assert segment_module._LATIN_WORD.findall(text) == words

@@ -10,7 +10,7 @@ import re
 
 import numpy as np
 
-from scrapy_simdedup.text.document import Document, hash_terms
+from scrapy_simdedup.text.document import Document, sample_terms
 from scrapy_simdedup.text.normalise import fold
 
 # Of each kind so many are stored, the smallest hashes: a sample that two pages draw alike.
@@ -19,23 +19,23 @@ _SAMPLE = 48
 _TAG = np.dtype("<u4")
 _NUMBER = re.compile(r"\d")
 # A capitalised word that does not begin a sentence or a line.
-_NAME = re.compile(r"[ \t](?=[A-ZÀ-ÖØ-ÞΑ-ΩА-Я])(?<![.!?:\"“”'’)\]][ \t])(\w[\w’'-]+)")
+_NAME = re.compile(r" (?=[A-ZÀ-ÖØ-ÞΑ-ΩА-Я])(?<![.!?:\"“”'’)\]] )(\w[\w’'-]+)")
 
 
 def numbers(document: Document) -> set[str]:
     """Return the terms with a digit in them: amounts, dates, model names."""
-    return {term for term in document.distinct if not term.isalpha() and _NUMBER.search(term)}
+    return {term for term in document.counts if not term.isalpha() and _NUMBER.search(term)}
 
 
 def names(document: Document) -> set[str]:
     """Return the capitalised words inside sentences, in scripts that have capitals."""
-    found = dict.fromkeys(_NAME.findall(document.raw))
+    found = dict.fromkeys(_NAME.findall(document.raw.replace("\t", " ")))
     return set(fold(" ".join(found)).split())
 
 
 def sign(document: Document) -> bytes:
     """Return samples of both kinds: two counts, then 32-bit tags, 386 bytes at most."""
-    samples = [_sample(words) for words in (numbers(document), names(document))]
+    samples = [sample_terms(words, _SAMPLE) for words in (numbers(document), names(document))]
     return bytes(len(sample) for sample in samples) + b"".join(s.tobytes() for s in samples)
 
 
@@ -47,10 +47,6 @@ def shares(new: bytes, old: bytes) -> tuple[float, float]:
     pairs = zip(_unpack(new), _unpack(old), strict=True)
     found = [_share(one, other) for one, other in pairs]
     return found[0], found[1]
-
-
-def _sample(words: set[str]) -> np.ndarray[tuple[int], np.dtype[np.uint32]]:
-    return np.unique(hash_terms(words).astype(_TAG))[:_SAMPLE]
 
 
 def _unpack(part: bytes) -> tuple[list[int], list[int]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from scrapy_simdedup.text.document import hash_terms
+from scrapy_simdedup.text.document import sample_terms
 from scrapy_simdedup.text.doubt import Doubt
 from scrapy_simdedup.text.normalise import normalise
 
@@ -39,7 +39,7 @@ def differs(new: bytes, old: bytes) -> bool:
 def _sample(pieces: frozenset[str]) -> npt.NDArray[np.uint32]:
     # All at once, with a character between them that normalising leaves alone.
     texts = {text.strip() for text in normalise(_BETWEEN.join(pieces)).split(_BETWEEN)}
-    return np.unique(hash_terms(texts).astype(_TAG))[:_SAMPLE]
+    return sample_terms(texts, _SAMPLE)
 
 
 def _unpack(part: bytes) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:

@@ -123,6 +123,8 @@ def cut(run: str, user_dict: UserDict | None = None) -> list[str]:
         with _lock:
             chosen = _cuts.get(user_dict) or _load(user_dict)
             _cuts[user_dict] = chosen
+    if len(run) <= _LONGEST_RUN:
+        return chosen(run)
     terms: list[str] = []
     for start in range(0, len(run), _LONGEST_RUN):
         terms.extend(chosen(run[start : start + _LONGEST_RUN]))

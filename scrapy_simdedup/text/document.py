@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -39,15 +40,17 @@ def hash_terms(terms: Iterable[str]) -> Hashes:
     return np.frombuffer(digests, dtype=">u8").astype(np.uint64)
 
 
-def _first(ascending: Hashes) -> npt.NDArray[np.bool_]:
+def sample_terms(terms: Iterable[str], count: int) -> npt.NDArray[np.uint32]:
+    """Return the ``count`` smallest of the terms' hashes, the low 32 bits, ascending, each once."""
+    ascending = np.sort(hash_terms(terms).astype("<u4"))
+    return ascending[_first(ascending)][:count]
+
+
+def _first(ascending: npt.NDArray[np.unsignedinteger]) -> npt.NDArray[np.bool_]:
     """Mark the first of equal values in a row."""
     first = np.ones(len(ascending), dtype=bool)
     np.not_equal(ascending[1:], ascending[:-1], out=first[1:])
     return first
-
-
-def _distinct(ascending: Hashes) -> Hashes:
-    return ascending[_first(ascending)]
 
 
 @dataclass(frozen=True)
@@ -68,12 +71,14 @@ class Shape:
 class Document:
     """A main text as it is compared, its terms in order, and their weights.
 
-    ``raw`` is the text as it came but for broken characters.
+    ``counts`` says how often each term occurs, in order of first occurrence; ``raw`` is the text
+    as it came but for broken characters.
     """
 
     text: str
     terms: list[str]
-    weights: dict[str, int]
+    counts: Mapping[str, int]
+    weights: Mapping[str, int]
     raw: str = ""
     description: str = ""
     shape: Shape = Shape()
@@ -86,7 +91,8 @@ class Document:
         # Again: a single character may stand for eighteen.
         text = fold(raw)[:LONGEST_TEXT]
         terms = segment(text, partial(chinese.cut, user_dict=shape.user_dict))
-        return cls(text, terms, weigh(terms), raw, description, shape)
+        counts = Counter(terms)
+        return cls(text, terms, counts, weigh(counts), raw, description, shape)
 
     @cached_property
     def digest(self) -> bytes:
@@ -94,19 +100,18 @@ class Document:
         return xxhash.xxh3_128_digest(self.text.encode("utf-8"))
 
     @cached_property
-    def distinct(self) -> dict[str, int]:
-        """The distinct terms, in order of first occurrence, with their places in that order."""
-        terms = dict.fromkeys(self.terms)
-        return dict(zip(terms, range(len(terms)), strict=True))
+    def _places(self) -> dict[str, int]:
+        """The places of the distinct terms, in order of first occurrence."""
+        return dict(zip(self.counts, range(len(self.counts)), strict=True))
 
     @cached_property
     def _hashes(self) -> Hashes:
-        return hash_terms(self.distinct)
+        return hash_terms(self.counts)
 
     def hashes_of(self, weights: Mapping[str, int]) -> tuple[Hashes, npt.NDArray[np.int64]]:
         """Return the XXH3-64 of each weighted term, and the weights, of shape ``(terms,)``."""
         if "_hashes" in self.__dict__:
-            places = np.fromiter(map(self.distinct.__getitem__, weights), np.intp, len(weights))
+            places = np.fromiter(map(self._places.__getitem__, weights), np.intp, len(weights))
             hashes = self._hashes[places]
         else:
             # Nobody has asked for those of all terms.
@@ -119,24 +124,31 @@ class Document:
         A shingle is a window of consecutive terms, stop words included; a text shorter than
         the window has none.
         """
-        known = self._shingles.get(size)
-        if known is None:
-            windows = self._windows(size)
-            known = windows
-            # Often each occurs once, which is quick to find out.
-            if len(_distinct(np.sort(windows))) < len(windows):
-                order = np.argsort(windows, kind="stable")
-                ascending = windows[order]
-                known = windows[np.sort(order[_first(ascending)])]
-            self._shingles[size] = known
-        return known
+        return self._shingles(size)[0]
 
     def smallest_shingles(self, size: int, count: int) -> Hashes:
         """Return the ``count`` smallest hashes of distinct ``size``-shingles, in order of size."""
-        return _distinct(np.sort(self._windows(size)))[:count]
+        return self._shingles(size)[1][:count]
+
+    def _shingles(self, size: int) -> tuple[Hashes, Hashes]:
+        """Return the hashes of the distinct shingles, as they occur and in order of size."""
+        known = self._distinct.get(size)
+        if known is None:
+            windows = self._windows(size)
+            order = np.argsort(windows)
+            ascending = windows[order]
+            starts = np.flatnonzero(_first(ascending))
+            if len(starts) < len(windows):
+                # Of equal ones the one that occurs first.
+                places = np.minimum.reduceat(order, starts)
+                known = windows[np.sort(places)], ascending[starts]
+            else:
+                known = windows, ascending
+            self._distinct[size] = known
+        return known
 
     @cached_property
-    def _shingles(self) -> dict[int, Hashes]:
+    def _distinct(self) -> dict[int, tuple[Hashes, Hashes]]:
         return {}
 
     def _windows(self, size: int) -> Hashes:
@@ -163,5 +175,5 @@ class Document:
 
     @cached_property
     def _sequence(self) -> Hashes:
-        places = np.fromiter(map(self.distinct.__getitem__, self.terms), np.intp, len(self.terms))
+        places = np.fromiter(map(self._places.__getitem__, self.terms), np.intp, len(self.terms))
         return self._hashes[places]

@@ -30,6 +30,7 @@ _TRIED = 1000
 # jieba's own block of Han characters, and any other character, which is a term of its own. rjieba
 # knows a larger block, and rounds its sums otherwise where the others stand in it too.
 _BLOCK = re.compile("[\u4e00-\u9fd5]+|.", re.DOTALL)
+_ALL_IN_BLOCK = re.compile("[\u4e00-\u9fd5]+")
 
 # Made-up runs, cut as jieba does: everyday ones, ambiguous ones, traditional and rare characters,
 # and words at random, long enough that another total of the frequencies shows.
@@ -125,9 +126,11 @@ def probes() -> list[list[str]]:
 
 def _cutter(cut_block: Callable[..., list[str]]) -> Cut:
     def cut(run: str) -> list[str]:
+        if _ALL_IN_BLOCK.fullmatch(run):
+            return cut_block(run, hmm=False)
         terms: list[str] = []
         for block in _BLOCK.findall(run):
-            if "\u4e00" <= block[0] <= "\u9fd5":
+            if _ALL_IN_BLOCK.match(block):
                 terms.extend(cut_block(block, hmm=False))
             else:
                 terms.append(block)

@@ -31,6 +31,13 @@ _INVISIBLE = re.compile(
 _PILE = regex.compile(r"(\p{M}{30})\p{M}+")
 
 
+# What most texts have that are not in NFKC: punctuation as wide as a Chinese character, dots,
+# and spaces that do not break; and what NFKC makes of it.
+_COMMON = {sign: unicodedata.normalize("NFKC", sign) for sign in "，：；！？（）\u3000…\xa0"}
+
+# White space that is left of a clean text in NFKC.
+_SPACES = "\t\n\r\u1680\u2028\u2029"
+
 # From so many characters on a table finds out faster than these patterns that there is nothing
 # for them to do.
 _LONG = 1000
@@ -57,17 +64,30 @@ def normalise(text: str) -> str:
 
 def fold(text: str) -> str:
     """Return what ``normalise`` makes of a text that is clean already."""
-    if not text.isascii():
-        kinds = _kinds(text)
-        if "invisible" in kinds:
-            text = _INVISIBLE.sub("", text)
-        if len(text) > _LONG and "mark" in kinds:
-            text = _PILE.sub(r"\1", text)
-        text = unicodedata.normalize("NFKC", text).casefold()
-        # Folding may decompose ("ǰ"), and composing again may bring back invisible ones.
-        if not unicodedata.is_normalized("NFKC", text):
-            text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
-    return " ".join(text.lower().split())
+    if text.isascii():
+        return _single_spaced(text.lower())
+    kinds = _kinds(text)
+    if "invisible" in kinds:
+        text = _INVISIBLE.sub("", text)
+    if len(text) > _LONG and "mark" in kinds:
+        text = _PILE.sub(r"\1", text)
+    # Where only these are not in NFKC yet, it is quick to see; composing a text takes long.
+    for sign, plain in _COMMON.items():
+        text = text.replace(sign, plain)
+    text = unicodedata.normalize("NFKC", text).casefold()
+    # Folding may decompose ("ǰ"), and composing again may bring back invisible ones.
+    if not unicodedata.is_normalized("NFKC", text):
+        text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
+    return _single_spaced(text)
+
+
+def _single_spaced(text: str) -> str:
+    """Return what ``" ".join(text.split())`` does of a clean text in NFKC; it is faster."""
+    for space in _SPACES:
+        text = text.replace(space, " ")
+    while "  " in text:
+        text = text.replace("  ", " ")
+    return text.strip(" ")
 
 
 def _kinds(text: str) -> Collection[str]:

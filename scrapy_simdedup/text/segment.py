@@ -23,6 +23,12 @@ _LATIN_WORD = re.compile(r"[^\W_]+")
 # it is faster still to blank out what is no word.
 _BEYOND_WESTERN = re.compile(r"[^\x00-\xff\u2010-\u2027\u2030-\u205e\u20a0-\u20bf\u2190-\u21ff]")
 _WORDS_ONLY = bytes(code if chr(code).isalnum() else 0x20 for code in range(256))
+# Chinese with such signs and words in it has no other marks and scripts either.
+_BEYOND_CHINESE = re.compile(
+    r"[^\x00-\u02ff\u2000-\u208e\u2090-\u209c\u20a0-\u20cf\u2100-\u2bff"
+    r"\u3000-\u3004\u3008-\u3020\u4e00-\u9fff]"
+)
+_CHINESE_RUN = re.compile(r"([\u4e00-\u9fff]+)|([^\W_\u4e00-\u9fff]+)")
 _RUN = regex.compile(
     r"(?P<han>\p{Han}+)"
     r"|(?P<kana>[\p{Hiragana}\p{Katakana}ー]+)"
@@ -57,6 +63,13 @@ def segment(text: str, cut: Callable[[str], list[str]] | None = None) -> list[st
         return _LATIN_WORD.findall(text)
     cut = cut or chinese.cut
     terms: list[str] = []
+    if _BEYOND_CHINESE.search(text) is None:
+        for run, word in _CHINESE_RUN.findall(text):
+            if run:
+                terms += cut(run)
+            else:
+                terms.append(word)
+        return terms
     for match in _RUN.finditer(text):
         run = match.group()
         kind = match.lastgroup

@@ -7,17 +7,15 @@ depend on the order of addition and fingerprints are equal on every machine.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 from scrapy_simdedup.text.stopwords import stop_words
 
 
-def weigh(terms: Sequence[str]) -> dict[str, int]:
-    """Return each distinct term that is no stop word with its weight, ``1 + floor(log2(tf))``.
+def weigh(counts: Mapping[str, int]) -> dict[str, int]:
+    """Return each counted term that is no stop word with its weight, ``1 + floor(log2(tf))``.
 
-    In order of first occurrence.
+    In the same order.
     """
-    counts = Counter(terms)
     stops = stop_words(counts)
     return {term: count.bit_length() for term, count in counts.items() if term not in stops}
