@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,16 +23,22 @@ from scrapy_simdedup.text.weigh import weigh
 LONGEST_TEXT = 1_000_000
 
 Hashes = npt.NDArray[np.uint64]
+_Unsigned = TypeVar("_Unsigned", np.uint32, np.uint64)
 
 
-def _mix(values: Hashes) -> Hashes:
-    """Scramble 64-bit values in place (the finaliser of SplitMix64, Steele et al. 2014)."""
-    values ^= values >> np.uint64(30)
-    values *= np.uint64(0xBF58476D1CE4E5B9)
-    values ^= values >> np.uint64(27)
-    values *= np.uint64(0x94D049BB133111EB)
-    values ^= values >> np.uint64(31)
-    return values
+# The finaliser of SplitMix64 (Steele et al. 2014), and the base of a polynomial. Made once, since
+# to make such a number takes as long as to work on a hundred.
+_SHIFTS = np.uint64(30), np.uint64(27), np.uint64(31)
+_FACTORS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_BASE = np.uint64(0x9E3779B97F4A7C15)
+
+
+def _mix(values: Hashes) -> None:
+    """Scramble 64-bit values in place."""
+    for shift, factor in zip(_SHIFTS, _FACTORS, strict=False):
+        values ^= values >> shift
+        values *= factor
+    values ^= values >> _SHIFTS[-1]
 
 
 def hash_terms(terms: Iterable[str]) -> Hashes:
@@ -42,11 +49,14 @@ def hash_terms(terms: Iterable[str]) -> Hashes:
 
 def sample_terms(terms: Iterable[str], count: int) -> npt.NDArray[np.uint32]:
     """Return the ``count`` smallest of the terms' hashes, the low 32 bits, ascending, each once."""
-    ascending = np.sort(hash_terms(terms).astype("<u4"))
-    return ascending[_first(ascending)][:count]
+    return _each_once(np.sort(hash_terms(terms).astype("<u4")))[:count]
 
 
-def _first(ascending: npt.NDArray[np.unsignedinteger]) -> npt.NDArray[np.bool_]:
+def _each_once(ascending: npt.NDArray[_Unsigned]) -> npt.NDArray[_Unsigned]:
+    return ascending[_first(ascending)]
+
+
+def _first(ascending: npt.NDArray[_Unsigned]) -> npt.NDArray[np.bool_]:
     """Mark the first of equal values in a row."""
     first = np.ones(len(ascending), dtype=bool)
     np.not_equal(ascending[1:], ascending[:-1], out=first[1:])
@@ -124,13 +134,14 @@ class Document:
         A shingle is a window of consecutive terms, stop words included; a text shorter than
         the window has none.
         """
-        return self._shingles(size)[0]
+        return self._distinct_shingles(size)[0]
 
     def smallest_shingles(self, size: int, count: int) -> Hashes:
         """Return the ``count`` smallest hashes of distinct ``size``-shingles, in order of size."""
-        return self._shingles(size)[1][:count]
+        known = self._distinct.get(size)
+        return (known[1] if known else _each_once(np.sort(self._windows(size))))[:count]
 
-    def _shingles(self, size: int) -> tuple[Hashes, Hashes]:
+    def _distinct_shingles(self, size: int) -> tuple[Hashes, Hashes]:
         """Return the hashes of the distinct shingles, as they occur and in order of size."""
         known = self._distinct.get(size)
         if known is None:
@@ -163,9 +174,9 @@ class Document:
             begun = max((each for each in self._rolled if each < size), default=0)
             known = self._rolled[begun][:count].copy() if begun else np.zeros(count, np.uint64)
             for at in range(begun, size):
-                known *= np.uint64(0x9E3779B97F4A7C15)
+                known *= _BASE
                 known += self._sequence[at : at + count]
-                known = _mix(known)
+                _mix(known)
             self._rolled[size] = known
         return known
 

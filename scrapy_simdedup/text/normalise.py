@@ -29,7 +29,7 @@ _INVISIBLE = re.compile(
 # Thirty are more than any language needs (UAX 15, stream-safe text); in a short text it is no
 # matter.
 _PILE = regex.compile(r"(\p{M}{30})\p{M}+")
-
+_LONG = 1000
 
 # What most texts have that are not in NFKC: punctuation as wide as a Chinese character, dots,
 # and spaces that do not break; and what NFKC makes of it.
@@ -40,7 +40,7 @@ _SPACES = "\t\n\r\u1680\u2028\u2029"
 
 # From so many characters on a table finds out faster than these patterns that there is nothing
 # for them to do.
-_LONG = 1000
+_WORTH_A_TABLE = 250
 _KINDS = "broken", "invisible", "mark"
 
 
@@ -92,7 +92,7 @@ def _single_spaced(text: str) -> str:
 
 def _kinds(text: str) -> Collection[str]:
     """Return which kinds of characters a text may hold."""
-    if len(text) <= _LONG:
+    if len(text) < _WORTH_A_TABLE:
         return _KINDS
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
     found = int(np.bitwise_or.reduce(_table().take(codes)))
