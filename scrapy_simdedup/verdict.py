@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 Status = Literal["unique", "duplicate", "revisit", "skipped", "error", "orphaned"]
@@ -59,4 +59,5 @@ class Verdict:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the verdict as a plain dict, for ``response.meta`` and item fields."""
-        return asdict(self)
+        # Flat, so that there is nothing to copy.
+        return dict(vars(self))

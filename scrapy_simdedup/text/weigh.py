@@ -17,5 +17,7 @@ def weigh(counts: Mapping[str, int]) -> dict[str, int]:
 
     In the same order.
     """
-    stops = stop_words(counts)
-    return {term: count.bit_length() for term, count in counts.items() if term not in stops}
+    weights = dict(zip(counts, map(int.bit_length, counts.values()), strict=True))
+    for term in stop_words(counts):
+        del weights[term]
+    return weights
