@@ -102,6 +102,12 @@ def test_clean_leaves_markup_and_white_space() -> None:
     assert clean("<p>\0on\ud800e\x0b</p>") == "<p>one</p>"
 
 
+@pytest.mark.parametrize("rare", ["\U00020000", "\U000e0061", "\U0010fffd", "😀", "x"])
+def test_a_long_text_loses_what_a_short_one_does(rare: str) -> None:
+    piece = f"Wide，{rare} of\0t\u200ben…\u2028Ｓigns\ud800\xa0\x1e "
+    assert normalise(piece * 300) == " ".join([normalise(piece)] * 300)
+
+
 def test_weights_are_damped_whole_numbers_in_reading_order() -> None:
     counts = {"zinc": 1, "harbour": 2, "granite": 3, "lantern": 4, "meadow": 7, "otter": 8}
     # The function words make English the language whose stop words go.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 import unicodedata
 from collections.abc import Collection
 from functools import lru_cache
@@ -95,15 +94,21 @@ def _kinds(text: str) -> Collection[str]:
     if len(text) < _WORTH_A_TABLE:
         return _KINDS
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")
-    found = int(np.bitwise_or.reduce(_table().take(codes)))
+    try:
+        found = int(np.bitwise_or.reduce(_table().take(codes)))
+    except IndexError:
+        return _KINDS
     return [kind for bit, kind in enumerate(_KINDS) if found >> bit & 1]
 
 
 @lru_cache(maxsize=1)
 def _table() -> npt.NDArray[np.uint8]:
-    """Return the kinds of each code point, a bit for each."""
-    kinds = np.zeros(sys.maxunicode + 1, dtype=np.uint8)
-    everything = "".join(map(chr, range(sys.maxunicode + 1)))
+    """Return the kinds of each code point of the first two planes, a bit for each.
+
+    Few texts have others, of which there are a million: those texts may hold every kind.
+    """
+    kinds = np.zeros(0x20000, dtype=np.uint8)
+    everything = "".join(map(chr, range(len(kinds))))
     patterns: list[Any] = [_BROKEN, _INVISIBLE, regex.compile(r"\p{M}+")]
     for bit, pattern in enumerate(patterns):
         for found in pattern.finditer(everything):
