@@ -19,7 +19,7 @@ class Constant:
 
 CONSTANTS = {
     "analyse_ms": Constant(
-        13.02, "CPU time to extract and sign a page, ms", "crawl.py, workers_cpu_ms"
+        13.65, "CPU time to extract and sign a page, ms", "crawl.py, workers_cpu_ms"
     ),
     "sqlite_bytes": Constant(
         1179, "SQLite: bytes of index a page", "growth.py at 10 million, bytes_per_page"

@@ -146,7 +146,7 @@ def test_a_slow_page_is_skipped_and_the_others_go_on(crawl, site):
         site.html(f"/{number}", page(story(number)))
     site.html("/", page("", extra=linked(["/slow", *(f"/{n}" for n in range(6))])))
     done: Crawl = crawl(
-        settings={"SIMDEDUP_WORKERS": 1, "SIMDEDUP_TIMEOUT": 1}, plan={"/": ["links"]}
+        settings={"SIMDEDUP_WORKERS": 1, "SIMDEDUP_TIMEOUT": 3}, plan={"/": ["links"]}
     )
     assert done.stat("pages/skipped/timeout") == 1
     assert done.verdicts["/slow"]["reason"] == "timeout"
