@@ -12,6 +12,9 @@ LOG_LEVEL = "INFO"
 # One queue, and one set of requests that were made, for all crawlers.
 SCHEDULER = "scrapy_redis.scheduler.Scheduler"
 DUPEFILTER_CLASS = "scrapy_redis.dupefilter.RFPDupeFilter"
+# Slowly, so that both have a part in sites as small as these, whichever starts first.
+CONCURRENT_REQUESTS = 4
+DOWNLOAD_DELAY = 0.5
 # A crawler that has had nothing to do for so many seconds ends.
 MAX_IDLE_TIME_BEFORE_CLOSE = 5
 
