@@ -26,8 +26,8 @@ Hashes = npt.NDArray[np.uint64]
 _Unsigned = TypeVar("_Unsigned", np.uint32, np.uint64)
 
 
-# The finaliser of SplitMix64 (Steele et al. 2014), and the base of a polynomial. Made once, since
-# to make such a number takes as long as to work on a hundred.
+# The finaliser of SplitMix64 (Steele et al. 2014), and the base of a polynomial; made once, and not
+# for each text.
 _SHIFTS = np.uint64(30), np.uint64(27), np.uint64(31)
 _FACTORS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _BASE = np.uint64(0x9E3779B97F4A7C15)
