@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import uuid
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -32,12 +32,14 @@ def needs(reactor: str) -> None:
 
 @dataclass
 class Answer:
-    """What the site answers with: status, body, and headers besides the usual ones."""
+    """What the site answers with: status, body, headers besides the usual ones, and when."""
 
     body: bytes = b""
     status: int = 200
     content_type: str = "text/html; charset=utf-8"
     headers: dict[str, str] = field(default_factory=dict)
+    # Called before each answer.
+    before: Callable[[], object] = lambda: None
 
 
 class Site:
@@ -56,6 +58,7 @@ class Site:
                 site.asked.append(path)
                 answer = site.pages.get(path) or site.pages.get(urlsplit(path).path)
                 answer = answer or Answer(b"<p>nothing here</p>", 404)
+                answer.before()
                 self.send_response(answer.status)
                 if answer.content_type:
                     self.send_header("Content-Type", answer.content_type)

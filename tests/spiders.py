@@ -28,6 +28,7 @@ from scrapy.spiders import CrawlSpider, Rule
 from twisted.internet.defer import Deferred
 
 from scrapy_simdedup import Addon
+from scrapy_simdedup.crawl import opening
 from scrapy_simdedup.index import transactions
 
 
@@ -376,6 +377,14 @@ class NoPlace(Addon):
         super().update_settings(settings)
         assert self._session is not None
         self._session._index._index = "/dev/null/index.db"
+
+
+class Impatient(Addon):
+    """The add-on, with an index that is tried again soon where it could not be opened."""
+
+    def update_settings(self, settings: Any) -> None:
+        super().update_settings(settings)
+        opening._RETRY_TIMES, opening._RETRY_SECONDS = 0, 0.5
 
 
 class Locked(Addon):

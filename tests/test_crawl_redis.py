@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -223,12 +224,21 @@ def test_a_crawler_and_the_server_are_killed(site, tmp_path, wipe):
     with RedisServer(folder) as server:
         fleet = Fleet(site, tmp_path, server.url(name), paths)
         fleet.late = ["late:0.2"]
+        # A third of the pages comes after the kill; fewer than a crawler asks for at once.
+        killed = threading.Event()
+        held_back = paths[-10 * CRAWLERS :]
+        for path in held_back:
+            site.pages[path].before = killed.wait
         processes = [fleet.start(number) for number in range(CRAWLERS)]
         index = RedisStore(tmp_path, name, server)
+        # A crawler that asks for a page of its share has its index open.
+        shares = [set(held_back[number::CRAWLERS]) for number in range(CRAWLERS)]
+        fleet.wait(lambda: all(share.intersection(site.asked) for share in shares))
         fleet.wait(lambda: len(confirmed(index)) >= STORIES // 4)
         processes[0].send_signal(signal.SIGKILL)
         before_kill = confirmed(index)
         server.kill(wipe=wipe)
+        killed.set()
         # The others go on without it: what they cannot judge they pass on.
         others = range(1, CRAWLERS)
         fleet.wait(lambda: any("cannot be reached" in fleet.told(number) for number in others))
@@ -275,6 +285,40 @@ def test_a_crawl_does_not_start_without_its_server(crawl, site):
     assert "redis://127.0.0.1:1/0 cannot be reached" in done.log
     assert "s3cret" not in done.log
     assert site.asked == []
+
+
+def test_a_server_that_is_lost_before_the_first_page(site, tmp_path):
+    """Pages are passed on, told of once, until the index can be opened."""
+    folder = tmp_path / "server"
+    folder.mkdir()
+    with RedisServer(folder) as server:
+        for number in range(12):
+            site.html(f"/{number}", page(story(number)))
+        site.pages["/0"].before = server.kill
+
+        def start_again() -> None:
+            server.start()
+            # As long as it takes until the next attempt.
+            time.sleep(3)
+
+        site.pages["/6"].before = start_again
+        name = new_name()
+        done = Crawl.of(
+            [site.url(f"/{number}") for number in range(12)],
+            tmp_path,
+            settings={
+                "SIMDEDUP_INDEX": server.url(name),
+                "ADDONS": {"spiders.Impatient": 500},
+                "CONCURRENT_REQUESTS": 1,
+            },
+        )
+        assert done.exit_code == 0
+        assert len(done.scraped) == 12
+        assert done.stat("pages/error") == done.stat("pages/unique") == 6
+        # Each of the six was to be judged, and then to be logged.
+        assert done.stat("index/away") == done.stat("errors") == 12
+        (error,) = (line for line in done.log.splitlines() if "] ERROR:" in line)
+        assert f"{server.url(name)} cannot be reached" in error
 
 
 def test_items_and_resets(crawl, site, tmp_path, redis_server):

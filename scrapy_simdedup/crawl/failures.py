@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from scrapy.crawler import Crawler
 
-from scrapy_simdedup.exceptions import IndexAway
+from scrapy_simdedup.exceptions import IndexAway, IndexUnusable
 from scrapy_simdedup.index.damage import check_command, is_damage
 from scrapy_simdedup.index.place import Place
 
@@ -75,6 +75,9 @@ class Failures:
 def _kind(error: BaseException) -> str:
     if isinstance(error, IndexAway):
         return "away"
+    if isinstance(error, IndexUnusable) and error.__cause__ is not None:
+        # Of an index that could not be opened, the reason.
+        return _kind(error.__cause__)
     if is_damage(error):
         return "damaged"
     if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):

@@ -24,8 +24,9 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-# How long after a failure the index is not tried to be opened again, in seconds.
-_RETRY_SECONDS = 60.0
+# After an attempt to open the index has failed, the next one waits so many times as long as that
+# one took, and so many seconds at least: pages are held up for a part of the time only.
+_RETRY_TIMES, _RETRY_SECONDS = 5, 1.0
 
 
 class OpenIndex:
@@ -93,8 +94,7 @@ class OpenIndex:
             return None
         if time.monotonic() < self._retry_at:
             raise IndexUnusable(f"{self.place} could not be opened a moment ago") from self._cause
-        # Until it is open: an index that is locked makes each page wait for its time-out.
-        self._retry_at = time.monotonic() + _RETRY_SECONDS
+        began = time.monotonic()
         if self._config.reset:
             done = self.place.reset()
             if done is not None:
@@ -114,6 +114,8 @@ class OpenIndex:
                 undo.pop_all()
         except Exception as error:
             self._cause = error
+            ended = time.monotonic()
+            self._retry_at = ended + max(_RETRY_SECONDS, _RETRY_TIMES * (ended - began))
             raise
         self.opened = dedup
         return known
