@@ -393,3 +393,14 @@ def test_the_faster_ways_find_the_same_words(text: str) -> None:
         assert segment(text, lambda run: [run]) == words
     if segment_module._BEYOND_WESTERN.search(text) is None:
         assert segment_module._LATIN_WORD.findall(text) == words
+
+
+def test_the_faster_ways_leave_out_no_letter() -> None:
+    """Every character that they are used for, in a word and by itself."""
+    plain = [chr(code) for code in range(0x20000) if normalise(chr(code)) == chr(code)]
+    for beyond in ("_BEYOND_LATIN", "_BEYOND_CHINESE", "_BEYOND_WESTERN"):
+        pattern = getattr(segment_module, beyond)
+        text = " ".join(f"a{one}b {one}" for one in plain if pattern.search(one) is None)
+        words = [match.group() for match in segment_module._RUN.finditer(text)]
+        assert len(words) > 500
+        assert segment(text, lambda run: [run]) == words

@@ -7,6 +7,7 @@ is a number, a model, a company. This is no method but a guard: it can only refu
 from __future__ import annotations
 
 import re
+from itertools import filterfalse
 
 import numpy as np
 
@@ -24,7 +25,7 @@ _NAME = re.compile(r" (?=[A-ZÀ-ÖØ-ÞΑ-ΩА-Я])(?<![.!?:\"“”'’)\]] )(\
 
 def numbers(document: Document) -> set[str]:
     """Return the terms with a digit in them: amounts, dates, model names."""
-    return {term for term in document.counts if not term.isalpha() and _NUMBER.search(term)}
+    return set(filter(_NUMBER.search, filterfalse(str.isalpha, document.counts)))
 
 
 def names(document: Document) -> set[str]:

@@ -15,19 +15,20 @@ import regex
 
 from scrapy_simdedup.text import chinese
 
+# Pictures: no letter, mark or digit is among them.
+_EMOJI = r"\U0001f300-\U0001faff"
 # Latin text, the usual punctuation and signs included, has no marks and no script of its own
 # rules: there the standard library's faster engine finds the same words.
-_BEYOND_LATIN = re.compile(r"[^\x00-\u02ff\u2000-\u208e\u2090-\u209c\u20a0-\u20cf\u2100-\u2bff]")
+_LATIN = rf"\x00-\u02ff\u2000-\u208e\u2090-\u209c\u20a0-\u20cf\u2100-\u2bff{_EMOJI}"
+_BEYOND_LATIN = re.compile(f"[^{_LATIN}]")
 _LATIN_WORD = re.compile(r"[^\W_]+")
 # Western languages need no other letters than Latin-1 has, and no other signs than these; there
 # it is faster still to blank out what is no word.
-_BEYOND_WESTERN = re.compile(r"[^\x00-\xff\u2010-\u2027\u2030-\u205e\u20a0-\u20bf\u2190-\u21ff]")
+_SIGNS = r"\u2010-\u2027\u2030-\u205e\u20a0-\u20bf\u2190-\u245f\u2500-\u2775\u2794-\u2bff"
+_BEYOND_WESTERN = re.compile(rf"[^\x00-\xff{_SIGNS}{_EMOJI}]")
 _WORDS_ONLY = bytes(code if chr(code).isalnum() else 0x20 for code in range(256))
 # Chinese with such signs and words in it has no other marks and scripts either.
-_BEYOND_CHINESE = re.compile(
-    r"[^\x00-\u02ff\u2000-\u208e\u2090-\u209c\u20a0-\u20cf\u2100-\u2bff"
-    r"\u3000-\u3004\u3008-\u3020\u4e00-\u9fff]"
-)
+_BEYOND_CHINESE = re.compile(rf"[^{_LATIN}\u3000-\u3004\u3008-\u3020\u4e00-\u9fff]")
 _CHINESE_RUN = re.compile(r"([\u4e00-\u9fff]+)|([^\W_\u4e00-\u9fff]+)")
 _RUN = regex.compile(
     r"(?P<han>\p{Han}+)"
