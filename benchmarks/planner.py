@@ -65,7 +65,8 @@ def measure(pages: int) -> dict[str, float]:
     rng = np.random.default_rng(SEED + 1)
     with tempfile.TemporaryDirectory() as folder:
         connection = table(Path(folder), pages)
-
+        # As a judgement is: outside a transaction each statement would begin one of its own.
+        connection.execute("BEGIN")
         lookup = Lookup(connection, lambda _: [])
 
         def ask(width: int, ranges: int) -> Callable[[], int]:

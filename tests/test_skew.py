@@ -80,11 +80,11 @@ class Watched:
         self.widths: list[int] = []
         ranges, scan = self.lookup._ranges, self.lookup._scan
 
-        def watched_ranges(base: int, plan: Plan, start: int) -> Any:
+        def watched_ranges(base: int, plan: Plan) -> Any:
             width = 64 - (plan.ranges[0][2] - plan.ranges[0][1]).bit_length()
             if self.widths[-1:] != [width]:
                 self.widths.append(width)
-            return ranges(base, plan, start)
+            return ranges(base, plan)
 
         def watched_scan(*arguments: Any) -> Any:
             self.widths.append(0)

@@ -20,9 +20,9 @@ Rows = Sequence[tuple[int, int]]
 
 # What a look-up costs, in microseconds, as benchmarks/planner.py measures it: to run one range
 # query, to read one row, to compare one fingerprint in memory. To start such a scan costs as
-# much as some sixty ranges, by estimate: the fingerprints must first be brought up to date.
-RANGE_COST = 2.5
-ROW_COST = 0.6
+# much as some fifty ranges, by estimate: the fingerprints must first be brought up to date.
+RANGE_COST = 3.2
+ROW_COST = 0.4
 SCAN_COST = 0.0012
 SCAN_START = 150.0
 

@@ -1,31 +1,18 @@
-"""Looking rows up in the ``bands`` table, as a plan says, in one statement for many ranges."""
+"""Looking rows up in the ``bands`` table, as a plan says."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections import Counter
 from collections.abc import Callable
-from functools import lru_cache
 
 from scrapy_simdedup.index.bands import Plan, Row, Rows, Scan
 from scrapy_simdedup.index.pages import SIGN, SPACE_BANDS
 from scrapy_simdedup.index.records import Signature
 from scrapy_simdedup.index.scan import Column
 
-# Ranges in one statement: SQLite takes up to 500 parts of a compound.
-_MOST_PARTS = 64
-
-
-_ALL_BITS = (1 << 64) - 1
-
-
-@lru_cache(maxsize=256)
-def _statement(parts: int, most: int) -> str:
-    return " UNION ALL ".join(
-        f"SELECT * FROM (SELECT {part}, key, page FROM bands"  # noqa: S608  (numbers of ours)
-        f" WHERE band = ? AND key BETWEEN ? AND ? LIMIT {most})"
-        for part in range(parts)
-    )
+# One range at a time: a statement for all of them would need a subquery for each limit, which
+# costs more than it spares.
+_RANGE = "SELECT key, page FROM bands WHERE band = ? AND key BETWEEN ? AND ? LIMIT ?"
 
 
 class Lookup:
@@ -43,43 +30,44 @@ class Lookup:
         """Return the rows that a method's plan asks for, in the method's own band numbers."""
         base = space * SPACE_BANDS + first_band
         while isinstance(plan, Plan):
-            rows: list[Row] = []
-            crowded = 0
-            for start in range(0, len(plan.ranges), _MOST_PARTS):
-                found, full = self._ranges(base, plan, start)
-                rows += found
-                crowded += full
-                if crowded and plan.otherwise:
-                    break
+            rows, crowded = self._ranges(base, plan)
             if not crowded or not plan.otherwise:
                 self.full_keys += crowded
                 return rows
             plan = plan.otherwise()
         return self._scan(space, first_band, plan)
 
-    def _ranges(self, base: int, plan: Plan, start: int) -> tuple[list[Row], int]:
-        """Return the rows of some ranges, and how many more of these are crowded."""
-        most, scan = plan.most_rows, plan.scan
-        ranges = plan.ranges[start : start + _MOST_PARTS]
-        values = [
-            value for band, low, high in ranges for value in (base + band, low - SIGN, high - SIGN)
-        ]
-        got = self._connection.execute(_statement(len(ranges), most + 1), values).fetchall()
-        full: set[int] = set()
-        if len(got) > most:
-            counts = Counter(part for part, _, _ in got)
-            full = {part for part, count in counts.items() if count > most}
-        if scan is not None:
-            # Most rows of a wide range are far away.
-            turned, limit = scan.turned(), scan.limit
-            wanted = [turned[band] - SIGN for band, _, _ in ranges]
-            got = [
-                (part, key, page)
-                for part, key, page in got
-                if ((key ^ wanted[part]) & _ALL_BITS).bit_count() <= limit
-            ]
-        rows = [(ranges[part][0], key + SIGN, page) for part, key, page in got if part not in full]
-        return rows, len(full)
+    def _ranges(self, base: int, plan: Plan) -> tuple[list[Row], int]:
+        """Return the rows of a plan's ranges, and how many more of these are crowded.
+
+        Where there is another plan, the first crowded range is the last one that is read.
+        """
+        execute, most, scan = self._connection.execute, plan.most_rows, plan.scan
+        turned = scan.turned() if scan else []
+        rows: list[Row] = []
+        crowded = 0
+        for band, low, high in plan.ranges:
+            got = execute(_RANGE, (base + band, low - SIGN, high - SIGN, most + 1)).fetchall()
+            if len(got) > most:
+                crowded += 1
+                if plan.otherwise:
+                    break
+            elif scan is None:
+                rows += [(band, key + SIGN, page) for key, page in got]
+            else:
+                # Most rows of a wide range are far away.
+                wanted, limit = turned[band] - SIGN, scan.limit
+                if (wanted ^ (low - SIGN)) < 0:
+                    # All of them differ in the highest bit, which is a sign here; the bits of a
+                    # negative number could not be counted.
+                    wanted ^= -SIGN
+                    limit -= 1
+                rows += [
+                    (band, key + SIGN, page)
+                    for key, page in got
+                    if (key ^ wanted).bit_count() <= limit
+                ]
+        return rows, crowded
 
     def _scan(self, space: int, first_band: int, scan: Scan) -> list[Row]:
         band = first_band + scan.band
