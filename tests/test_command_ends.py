@@ -248,7 +248,8 @@ def test_a_bar_on_a_terminal(
     shares, counts = ([int(bar[at]) for bar in bars] for at in (0, 1))
     assert shares == sorted(shares)
     assert counts == sorted(counts)
-    assert 0 < counts[-1] <= 12
+    # It gets on while the last pages are judged, which are read long before.
+    assert 8 < counts[-1] <= 12
     # It is gone when all is done.
     assert said.replace("\r", "\n").strip().splitlines()[-1].endswith("12 unique")
 
@@ -288,16 +289,18 @@ def test_ctrl_c(place: Path) -> None:
             row = {"url": f"https://a.example/{at}", "html": page(story(at))}
             pages.write(json.dumps(row) + "\n")
         pages.flush()
-        # The pages ahead of the one that is judged are being read for ever.
+        # All but the four that are read ahead are judged, and then it waits for a page for ever.
         until = time.monotonic() + 60
-        while not (place / "new.db").exists() or _decisions(place / "new.db") < 5:
+        while not (place / "new.db").exists() or _decisions(place / "new.db") < 16:
             assert time.monotonic() < until
             time.sleep(0.05)
+        # A signal just before it begins to wait would wake nobody.
+        time.sleep(0.5)
         os.killpg(ran.pid, signal.SIGINT)
         out, said = ran.communicate(timeout=60)
     assert ran.returncode == 130
     assert said == "scrapy simdedup: interrupted\n"
-    assert len(lines(out)) == _decisions(place / "new.db") >= 5
+    assert len(lines(out)) == _decisions(place / "new.db") == 16
     assert call("check", "--index", "new.db") == 0
 
 

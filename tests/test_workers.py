@@ -147,7 +147,7 @@ def test_a_source_that_raises_tells_its_own_future():
 
 def test_waiting_does_not_count():
     pool = Pool()
-    slow = [pool.submit(lambda: Source(("slow",)), BAD, 1, 2.0) for _ in range(4)]
+    slow = [pool.submit(lambda: Source(("slow",)), BAD, 1, 6.0) for _ in range(10)]
     assert all(future.result(timeout=60) for future in slow)
 
 

@@ -19,9 +19,16 @@ class Bar(tqdm):  # type: ignore[type-arg]
     """
 
     def __init__(self, unit: str, total: int, *, shown: bool) -> None:
-        # What takes no time needs no bar.
         super().__init__(
-            total=total, unit=unit, bar_format=_FORMAT, leave=False, delay=0.5, disable=not shown
+            total=total,
+            unit=unit,
+            bar_format=_FORMAT,
+            leave=False,
+            # What takes no time needs no bar.
+            delay=0.5,
+            # Drawn anew by time alone: a short archive is read at once, and judged for long.
+            miniters=0,
+            disable=not shown,
         )
         self.count = 0
 
@@ -36,4 +43,5 @@ class Bar(tqdm):  # type: ignore[type-arg]
         """Count things as they pass."""
         for thing in things:
             self.count += 1
+            self.update(0)
             yield thing
