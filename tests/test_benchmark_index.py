@@ -68,9 +68,9 @@ def test_a_page_is_the_same_alone_and_among_others():
         query = page(number)
         shingles = np.sort(query.analysis.shingles)
         header, keys, tags = unpack_sketch(query.analysis.signature["sketch"])
-        assert len(np.unique(shingles)) == len(shingles) == sizes[number - 1] == header["size"]
+        assert len(np.unique(shingles)) == len(shingles) == sizes[number - 1] == header.size
         assert (shingles[:SAMPLE] == smallest[number - 1]).all()
-        assert header["largest"] == shingles[SAMPLE - 1]
+        assert header.largest == shingles[SAMPLE - 1]
         assert (tags == shingles[:SAMPLE].astype(np.uint16)).all()
         assert (keys == made.row_keys(numbers)[number - 1]).all()
         kept = query.analysis.signature["facts"]

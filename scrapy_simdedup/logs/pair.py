@@ -68,7 +68,7 @@ def _evidence(kept: Side, new: Side, rules: Rules) -> Evidence:
 def _estimate(kept: Side, new: Side) -> Overlap:
     """Estimate how two pages overlap where of the new one only a sample is stored."""
     samples = [unpack_sketch(side.signature["sketch"]) for side in (kept, new)]
-    sizes = [int(header["size"]) for header, _, _ in samples]
+    sizes = [header.size for header, _, _ in samples]
     if not all(sizes):
         return Overlap(0.0, 0.0, PARTS)
     if kept.analysis is not None:
@@ -76,8 +76,8 @@ def _estimate(kept: Side, new: Side) -> Overlap:
         common = found / (1 + found) * sum(sizes)
     else:
         # Up to the smaller of both largest hashes both samples are complete, and one ends there.
-        (header, _, tags), (_, _, others) = sorted(samples, key=lambda each: each[0]["largest"])
-        common = float(np.isin(tags, others).mean()) * int(header["size"])
+        (header, _, tags), (_, _, others) = sorted(samples, key=lambda each: each[0].largest)
+        common = float(np.isin(tags, others).mean()) * header.size
     common = min(common, *sizes)
     # Which parts are new cannot be told; as many as are not contained, were they whole ones.
     contained = common / sizes[1]

@@ -13,6 +13,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -37,9 +38,15 @@ MOST_NEW_PARTS = 2
 
 _ROW_KEY = np.dtype("<u4")
 _TAG = np.dtype("<u2")
-_HEADER = np.dtype([("size", "<u4"), ("rows", "<u2"), ("largest", "<u8")])
-# The second of these by itself.
-_ROW_COUNT = struct.Struct("<4xH")
+_HEADER = struct.Struct("<IHQ")
+
+
+class Header(NamedTuple):
+    """How a sketch begins: the set's size, the number of row keys, the sample's largest hash."""
+
+    size: int
+    rows: int
+    largest: int
 
 
 @dataclass(frozen=True)
@@ -58,11 +65,10 @@ class Overlap:
 
 def overlap(shingles: Hashes, part: bytes) -> Overlap:
     """Hold a page's distinct shingles, in reading order, against another page's sketch."""
-    header, _, tags = unpack_sketch(part)
-    size, largest = int(header["size"]), header["largest"]
+    (size, _, largest), _, tags = unpack_sketch(part)
     if not size or not len(shingles):
         return Overlap(0.0, 0.0, PARTS)
-    inside = np.flatnonzero(shingles <= largest)
+    inside = np.flatnonzero(shingles <= np.uint64(largest))
     in_sample = np.zeros(1 << 16, dtype=bool)
     in_sample[tags] = True
     known = inside[in_sample[_tags(shingles[inside])]]
@@ -108,11 +114,11 @@ def _tags(hashes: Hashes) -> npt.NDArray[np.uint16]:
 
 def unpack_sketch(
     part: bytes,
-) -> tuple[np.void, npt.NDArray[np.uint32], npt.NDArray[np.uint16]]:
-    """Return a sketch's header (``size``, ``rows``, ``largest``), row keys and tags."""
-    header = np.frombuffer(part, dtype=_HEADER, count=1)[0]
-    keys = np.frombuffer(part, dtype=_ROW_KEY, count=header["rows"], offset=_HEADER.itemsize)
-    tags = np.frombuffer(part, dtype=_TAG, offset=_HEADER.itemsize + keys.nbytes)
+) -> tuple[Header, npt.NDArray[np.uint32], npt.NDArray[np.uint16]]:
+    """Return a sketch's header, row keys and tags."""
+    header = Header._make(_HEADER.unpack_from(part))
+    keys = np.frombuffer(part, dtype=_ROW_KEY, count=header.rows, offset=_HEADER.size)
+    tags = np.frombuffer(part, dtype=_TAG, offset=_HEADER.size + keys.nbytes)
     return header, keys, tags
 
 
@@ -133,17 +139,15 @@ class Sketch:
         shingles = document.shingles(SHINGLE)
         sample = document.smallest_shingles(SHINGLE, SAMPLE)
         rows = document.smallest_shingles(_ROW_SHINGLE, ROWS)
-        header = np.zeros(1, dtype=_HEADER)
-        header["size"] = len(shingles)
-        header["rows"] = len(rows)
         # A small set is known whole, up to the largest hash there can be.
-        header["largest"] = sample[-1] if len(shingles) > SAMPLE else 2**64 - 1
-        return header.tobytes() + rows.astype(_ROW_KEY).tobytes() + _tags(sample).tobytes()
+        largest = int(sample[-1]) if len(shingles) > SAMPLE else 2**64 - 1
+        header = _HEADER.pack(len(shingles), len(rows), largest)
+        return header + rows.astype(_ROW_KEY).tobytes() + _tags(sample).tobytes()
 
     def rows(self, part: bytes) -> Rows:
         """Return a row for each row key (the low 32 bits of the hash)."""
-        (count,) = _ROW_COUNT.unpack_from(part)
-        keys = struct.unpack_from(f"<{count}I", part, _HEADER.itemsize)
+        _, count, _ = _HEADER.unpack_from(part)
+        keys = struct.unpack_from(f"<{count}I", part, _HEADER.size)
         return [(0, key) for key in dict.fromkeys(keys)]
 
     def plan(self, part: bytes, terms: int, limits: Limits, size: int) -> Plan:

@@ -119,10 +119,13 @@ class Document:
         return hash_terms(self.counts)
 
     def hashes_of(self, weights: Mapping[str, int]) -> tuple[Hashes, npt.NDArray[np.int64]]:
-        """Return the XXH3-64 of each weighted term, and the weights, of shape ``(terms,)``."""
+        """Return the XXH3-64 of each weighted term, and the weights, of shape ``(terms,)``.
+
+        ``weights`` has terms of the document, in its own order.
+        """
         if "_hashes" in self.__dict__:
-            places = np.fromiter(map(self._places.__getitem__, weights), np.intp, len(weights))
-            hashes = self._hashes[places]
+            chosen = np.fromiter(map(weights.__contains__, self.counts), bool, len(self.counts))
+            hashes = self._hashes[chosen]
         else:
             # Nobody has asked for those of all terms.
             hashes = hash_terms(weights)
@@ -151,8 +154,9 @@ class Document:
             starts = np.flatnonzero(_first(ascending))
             if len(starts) < len(windows):
                 # Of equal ones the one that occurs first.
-                places = np.minimum.reduceat(order, starts)
-                known = windows[np.sort(places)], ascending[starts]
+                occurs_first = np.zeros(len(windows), dtype=bool)
+                occurs_first[np.minimum.reduceat(order, starts)] = True
+                known = windows[occurs_first], ascending[starts]
             else:
                 known = windows, ascending
             self._distinct[size] = known

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 
 import regex
 
@@ -27,7 +26,7 @@ def _rarity(document: Document) -> dict[str, float]:
 
 def integer_weights(document: Document) -> dict[str, int]:
     """Return TF-IDF weights as integers, low ones removed: ``1 + floor(2 log2(1 + tf) idf)``."""
-    counts = Counter(document.terms)
+    counts = document.counts
     weights = {
         term: math.log2(1 + counts[term]) * rarity for term, rarity in _rarity(document).items()
     }
@@ -39,6 +38,6 @@ def heaviest(document: Document, count: int) -> list[tuple[str, float]]:
 
     Of equal weights the term that sorts first.
     """
-    counts = Counter(document.terms)
+    counts = document.counts
     weights = [(term, counts[term] * rarity) for term, rarity in _rarity(document).items()]
     return sorted(weights, key=lambda pair: (-pair[1], pair[0]))[:count]
