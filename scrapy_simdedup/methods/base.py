@@ -31,7 +31,10 @@ class Limits:
 
     def distance_for(self, terms: int) -> int:
         """Return the bit limit for a text of that many distinct terms, -1 where there is none."""
-        return next((bits for least, bits in self.distances if terms >= least), -1)
+        for least, bits in self.distances:
+            if terms >= least:
+                return bits
+        return -1
 
     @property
     def guarded(self) -> bool:
