@@ -19,12 +19,12 @@ class Constant:
 
 CONSTANTS = {
     "analyse_ms": Constant(
-        13.65, "CPU time to extract and sign a page, ms", "crawl.py, workers_cpu_ms"
+        12.60, "CPU time to extract and sign a page, ms", "crawl.py, workers_cpu_ms"
     ),
     "sqlite_bytes": Constant(
         1179, "SQLite: bytes of index a page", "growth.py at 10 million, bytes_per_page"
     ),
-    "sqlite_ms": Constant(0.72, "SQLite: a judgement, ms", "growth.py at 10 million, p50_ms"),
+    "sqlite_ms": Constant(1.01, "SQLite: a judgement, ms", "growth.py at 10 million, p50_ms"),
     "disk_ms": Constant(0.1, "reading a page of a file that is not cached, ms", "assumed"),
     "redis_bytes": Constant(
         1173, "Redis: bytes of memory a page", "redis_index.py at 1 million, bytes_per_page"
