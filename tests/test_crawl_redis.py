@@ -287,7 +287,8 @@ def test_a_crawl_does_not_start_without_its_server(crawl, site):
     assert site.asked == []
 
 
-def test_a_server_that_is_lost_before_the_first_page(site, tmp_path):
+@pytest.mark.parametrize("reset", [False, True])
+def test_a_server_that_is_lost_before_the_first_page(site, tmp_path, reset):
     """Pages are passed on, told of once, until the index can be opened."""
     folder = tmp_path / "server"
     folder.mkdir()
@@ -308,6 +309,7 @@ def test_a_server_that_is_lost_before_the_first_page(site, tmp_path):
             tmp_path,
             settings={
                 "SIMDEDUP_INDEX": server.url(name),
+                "SIMDEDUP_RESET": reset,
                 "ADDONS": {"spiders.Impatient": 500},
                 "CONCURRENT_REQUESTS": 1,
             },
@@ -317,6 +319,8 @@ def test_a_server_that_is_lost_before_the_first_page(site, tmp_path):
         assert done.stat("pages/error") == done.stat("pages/unique") == 6
         # Each of the six was to be judged, and then to be logged.
         assert done.stat("index/away") == done.stat("errors") == 12
+        # Not each of them made an attempt.
+        assert "could not be opened a moment ago" in done.log
         (error,) = (line for line in done.log.splitlines() if "] ERROR:" in line)
         assert f"{server.url(name)} cannot be reached" in error
 

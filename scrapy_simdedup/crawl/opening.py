@@ -95,12 +95,12 @@ class OpenIndex:
         if time.monotonic() < self._retry_at:
             raise IndexUnusable(f"{self.place} could not be opened a moment ago") from self._cause
         began = time.monotonic()
-        if self._config.reset:
-            done = self.place.reset()
-            if done is not None:
-                logger.info("SIMDEDUP_RESET: %s", done)
         spider = self._crawler.spider
         try:
+            if self._config.reset:
+                done = self.place.reset()
+                if done is not None:
+                    logger.info("SIMDEDUP_RESET: %s", done)
             with ExitStack() as undo:
                 dedup = Deduplicator(
                     self._index,

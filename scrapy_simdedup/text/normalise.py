@@ -89,8 +89,6 @@ def _single_spaced(text: str) -> str:
     return text.strip(" ")
 
 
-# Cleaning and folding ask about the same text, one after the other.
-@lru_cache(maxsize=1)
 def _kinds(text: str) -> Collection[str]:
     """Return which kinds of characters a text may hold."""
     if len(text) < _WORTH_A_TABLE:
